@@ -1,0 +1,21 @@
+"""The library's own exceptions.
+
+Wrong arguments raise `ValueError` or `TypeError` as everywhere in Python; the classes here are
+for files and for state that a caller may want to catch apart from programming mistakes.
+"""
+
+from __future__ import annotations
+
+__all__ = ["DGTreesError", "ModelFileError", "StateError"]
+
+
+class DGTreesError(Exception):
+    """Base of every error that dgtrees raises about files and state."""
+
+
+class ModelFileError(DGTreesError):
+    """A model file is damaged, of another kind, or of a version this library cannot read."""
+
+
+class StateError(DGTreesError):
+    """A model cannot do what is asked of it in the state it is in."""

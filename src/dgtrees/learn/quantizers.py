@@ -1,0 +1,147 @@
+"""From a node's real-valued activation to its decision: hard forward, soft backward.
+
+A quantizer maps activations a (batch, nodes) to decisions of the same shape whose sign is the
+branch taken (>= 0 goes right) and whose size says how sharp the soft-max over leaves is in the
+backward pass. Each is a module so that it may own a parameter (LSQ) or a schedule (annealing).
+
+`equal_size` promises that all decisions of a batch have one magnitude, which makes the gradient
+kernel cheaper; `soft` says that training mixes leaves instead of picking one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dgtrees.tree import kernels
+
+__all__ = ["QUANTIZERS", "AnnealedSigmoid", "LearnedStep", "Quantizer", "ScaledSign", "Sign"]
+
+
+class Quantizer(nn.Module):
+    """Base: subclasses map activations to decisions."""
+
+    equal_size = True
+    soft = False
+
+    def __init__(self, scale: float = 1.0) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def set_progress(self, fraction: float) -> None:
+        """Tell how much of the training is done, 0 to 1. Only annealing listens."""
+
+
+class _HardSign(torch.autograd.Function):
+    """size * sign(a), with the straight-through derivative slope * 1[|a| <= 1]."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, size: float, slope: float) -> Tensor:
+        ctx.save_for_backward(a)
+        ctx.slope = slope
+        if a.device.type != "cpu":
+            return torch.where(a >= 0, size, -size)
+        a_array = a.numpy()
+        decisions = torch.empty_like(a)
+        kernels.hard_sign(a_array, a_array.dtype.type(size), decisions.numpy())
+        return decisions
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        (a,) = ctx.saved_tensors
+        (grad,) = grads
+        if a.device.type != "cpu":
+            return grad * (a.abs() <= 1) * ctx.slope, None, None
+        a_array = a.numpy()
+        result = torch.empty_like(a)
+        slope = a_array.dtype.type(ctx.slope)
+        kernels.straight_through(a_array, grad.contiguous().numpy(), slope, result.numpy())
+        return result, None, None
+
+
+class Sign(Quantizer):
+    """The sign with the straight-through estimator, as in Algorithm 2 of the paper."""
+
+    def forward(self, a: Tensor) -> Tensor:
+        return _HardSign.apply(a, self.scale, self.scale)
+
+
+class ScaledSign(Quantizer):
+    """The sign times the batch's mean |a| (Rastegari et al. 2016): sharper as training goes on."""
+
+    def forward(self, a: Tensor) -> Tensor:
+        size = float(a.detach().abs().mean()) * self.scale
+        return _HardSign.apply(a, size, 1.0)
+
+
+class _LearnedStep(torch.autograd.Function):
+    """alpha * sign(a) with the derivatives of learned step size quantization for one bit."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, alpha: Tensor) -> Tensor:
+        ctx.save_for_backward(a, alpha)
+        return torch.where(a >= 0, alpha, -alpha)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
+        (grad,) = grads
+        a, alpha = ctx.saved_tensors
+        ratio = a / alpha
+        inside = ratio.abs() <= 1
+        sign = torch.where(a >= 0, 1.0, -1.0)
+        d_alpha = torch.where(inside, sign - ratio, sign)
+        # The paper's factor 1 / sqrt(size * levels) keeps alpha's updates in proportion.
+        return grad * inside, (grad * d_alpha).sum() / a.numel() ** 0.5
+
+
+class LearnedStep(Quantizer):
+    """LSQ (Esser et al. 2020): the size of the step is a parameter, started from the data."""
+
+    def __init__(self, scale: float = 1.0) -> None:
+        super().__init__(scale)
+        self.alpha = nn.Parameter(torch.tensor(1.0))
+        self.register_buffer("started", torch.tensor(False))
+
+    def forward(self, a: Tensor) -> Tensor:
+        if self.training and not self.started:
+            with torch.no_grad():
+                self.alpha.copy_(2.0 * self.scale * a.abs().mean().clamp_min(1e-3))
+                self.started.fill_(True)  # type: ignore[operator]
+        return _LearnedStep.apply(a, self.alpha.abs().clamp_min(1e-3))
+
+
+class AnnealedSigmoid(Quantizer):
+    """2 sigmoid(t a) - 1 with t growing during training; soft until it is hardened.
+
+    The paper's ablation (c): while training, the prediction is a mixture of leaves, so the model
+    only becomes a tree at the end, by thresholding.
+    """
+
+    equal_size = False
+    soft = True
+
+    def __init__(
+        self, scale: float = 1.0, start: float = 1.0, stop: float = 100.0, schedule: str = "log"
+    ) -> None:
+        super().__init__(scale)
+        self.start, self.stop, self.schedule = start, stop, schedule
+        self.steepness = start
+
+    def set_progress(self, fraction: float) -> None:
+        if self.schedule == "log":
+            self.steepness = self.start * (self.stop / self.start) ** fraction
+        else:
+            self.steepness = self.start + (self.stop - self.start) * fraction
+
+    def forward(self, a: Tensor) -> Tensor:
+        return self.scale * torch.tanh(0.5 * self.steepness * a)
+
+
+QUANTIZERS: dict[str, type[Quantizer]] = {
+    "sign": Sign,
+    "scaled_sign": ScaledSign,
+    "lsq": LearnedStep,
+    "annealed": AnnealedSigmoid,
+}

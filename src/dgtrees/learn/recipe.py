@@ -1,0 +1,158 @@
+"""Recipe: every choice that shapes training, in one frozen dataclass.
+
+Two presets are two values of it, not two code paths. "paper" is the paper's table of
+hyperparameters; "default" was chosen on validation data of nine data sets, one value for all
+classification and one for all regression tasks (docs/decisions.md has the figures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+__all__ = ["RECIPES", "Recipe"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a tree is trained. Make a variant with `dataclasses.replace(recipe, l1=1e-5)`.
+
+    Parameters
+    ----------
+    n_layers, hidden
+        Linear layers whose product gives the node weights, and their widths.
+    quantizer, path, softmax_scale
+        The hard decision and its soft derivative, see `TrainableTree`.
+    anneal_start, anneal_stop, anneal_schedule
+        Steepness of the "annealed" quantizer, "linear" or "log" in time.
+    loss
+        A name of `losses.LOSSES` or a callable(prediction, target) on tensors; None takes
+        cross-entropy for classification and squared error for regression.
+    optimizer, learning_rate, leaf_learning_rate, momentum, weight_decay
+        "adamw", "rmsprop" or "sgd". Leaves learn at their own rate. Momentum is RMSprop's and
+        SGD's. Weight decay is decoupled and on node weights only.
+    schedule, restarts
+        "cosine" goes from the rate to zero, `restarts` times again from the start; or "constant".
+    clip
+        Largest norm of the gradient, 0 for no clipping.
+    batch_size
+        Rows a step.
+    epochs, steps, min_epochs, max_epochs
+        Passes over the data. With epochs=None about `steps` updates are made, in at least
+        `min_epochs` and at most `max_epochs` passes.
+    l1, l2
+        Penalties on the product of the layers' absolute or squared weights, layer by layer.
+    input_noise
+        Standard deviation of Gaussian noise on the standardised inputs while training.
+    label_smoothing
+        Share of the target mass spread evenly over classes.
+    averaging
+        Decay a step of a running average of the weights, which becomes the model; 0 for none.
+    patience
+        Epochs without a better validation score before training stops; None never stops early.
+    refit_strength
+        After training every leaf is set to the exact optimum over its rows together with this
+        many pseudo-rows of its learnt value; None keeps the learnt leaves.
+    """
+
+    n_layers: int = 1
+    hidden: int | str | tuple[int, ...] = "paper"
+    quantizer: str = "sign"
+    path: str = "sum"
+    softmax_scale: float = 1.0
+    anneal_start: float = 1.0
+    anneal_stop: float = 100.0
+    anneal_schedule: str = "log"
+    loss: str | Callable[..., Any] | None = None
+    optimizer: str = "adamw"
+    learning_rate: float = 3e-3
+    leaf_learning_rate: float = 1e-1
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    schedule: str = "cosine"
+    restarts: int = 0
+    clip: float = 0.0
+    batch_size: int = 128
+    epochs: int | None = None
+    steps: int = 10_000
+    min_epochs: int = 60
+    max_epochs: int = 300
+    l1: float = 0.0
+    l2: float = 0.0
+    input_noise: float = 0.0
+    label_smoothing: float = 0.0
+    averaging: float = 0.0
+    patience: int | None = None
+    refit_strength: float | None = None
+
+    def __post_init__(self) -> None:
+        choices = {
+            "path": ("sum", "product"),
+            "optimizer": ("adamw", "rmsprop", "sgd"),
+            "schedule": ("cosine", "constant"),
+            "anneal_schedule": ("linear", "log"),
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
+                )
+        positive = ("n_layers", "learning_rate", "leaf_learning_rate", "batch_size", "epochs")
+        positive += ("steps", "min_epochs", "max_epochs", "softmax_scale", "patience")
+        positive += ("anneal_start", "anneal_stop")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is None or not isinstance(value, (int, float)) or field.name == "hidden":
+                continue
+            if value < 0 or (value == 0 and field.name in positive):
+                rule = "above 0" if field.name in positive else "at least 0"
+                raise ValueError(f"{field.name} must be {rule}, got {value!r}")
+        for name in ("label_smoothing", "averaging", "momentum"):
+            if getattr(self, name) >= 1:
+                raise ValueError(f"{name} must be below 1, got {getattr(self, name)!r}")
+
+    def n_epochs(self, rows: int) -> int:
+        """Passes over `rows` rows of training data.
+
+        >>> Recipe(steps=1000, min_epochs=2, max_epochs=300, batch_size=100).n_epochs(10_000)
+        10
+        """
+        if self.epochs is not None:
+            return self.epochs
+        steps_per_epoch = -(-rows // self.batch_size)
+        return min(self.max_epochs, max(self.min_epochs, round(self.steps / steps_per_epoch)))
+
+
+_PAPER = Recipe(
+    optimizer="rmsprop",
+    learning_rate=1e-2,
+    leaf_learning_rate=1e-2,
+    restarts=3,
+    clip=1e-2,
+)
+
+RECIPES: dict[str, dict[str, Recipe]] = {
+    "default": {
+        "classification": Recipe(
+            n_layers=2,
+            hidden=128,
+            learning_rate=3e-3,
+            leaf_learning_rate=1e-1,
+            input_noise=0.1,
+            label_smoothing=0.05,
+            refit_strength=1.0,
+        ),
+        "regression": Recipe(
+            n_layers=3,
+            hidden=128,
+            softmax_scale=0.5,
+            learning_rate=1e-3,
+            leaf_learning_rate=1e-2,
+            l1=3e-5,
+            refit_strength=1.0,
+        ),
+    },
+    "paper": {"classification": _PAPER, "regression": _PAPER},
+}
+"""Presets by name and task. The paper's are completed by n_layers (1 or 3), l1 or l2, momentum."""

@@ -1,0 +1,355 @@
+"""ObliqueTree: the finished product, frozen arrays that predict.
+
+Everything that predicts, explains, exports or serves takes an `ObliqueTree`; everything that
+trains ends in one. It holds no hyperparameters and nothing trainable, and needs NumPy, SciPy and
+the compiled kernels only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from dgtrees.tree import kernels
+from dgtrees.tree.topology import child_pointers
+
+__all__ = ["ObliqueTree", "available_threads"]
+
+# Below this many multiply-adds a batch is done before a second thread has started.
+_THREADING_PAYS = 2_000_000
+
+
+def available_threads() -> int:
+    """Cores this process may use; DGTREES_NUM_THREADS overrides."""
+    if chosen := os.environ.get("DGTREES_NUM_THREADS"):
+        return max(1, int(chosen))
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(frozen=True, eq=False)
+class ObliqueTree:
+    """A hard binary tree whose nodes test w.x + b >= 0 (right) and whose leaves hold values.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (nodes, d)
+    bias : ndarray of shape (nodes,)
+    left, right : ndarray of shape (nodes,)
+        Child of every node: a node's number, or ``~leaf``. Node 0 is the root.
+    leaf_values : ndarray of shape (leaves, outputs)
+        Class scores (log-probabilities) or regression values.
+    leaf_weights : ndarray of shape (leaves, outputs, d), optional
+        Linear leaves predict leaf_values + leaf_weights @ x.
+
+    Examples
+    --------
+    >>> tree = ObliqueTree.complete(weights=[[1.0, -1.0]], bias=[0.0], leaf_values=[[10.0], [20.0]])
+    >>> tree.predict([[0.0, 1.0], [1.0, 0.0]])
+    array([[10.],
+           [20.]])
+    >>> tree.apply([[2.0, 2.0]])  # a tie goes right
+    array([1], dtype=int32)
+    """
+
+    weights: np.ndarray
+    bias: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    leaf_values: np.ndarray
+    leaf_weights: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        arrays: dict[str, Any] = {
+            "weights": np.float64,
+            "bias": np.float64,
+            "left": np.int32,
+            "right": np.int32,
+            "leaf_values": np.float64,
+        }
+        if self.leaf_weights is not None:
+            arrays["leaf_weights"] = np.float64
+        for name, dtype in arrays.items():
+            array = np.array(getattr(self, name), dtype=dtype, order="C")
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        self._check()
+
+    def _check(self) -> None:
+        if self.weights.ndim != 2 or self.leaf_values.ndim != 2:
+            raise ValueError(
+                "weights must be (nodes, d) and leaf_values (leaves, outputs), got shapes "
+                f"{self.weights.shape} and {self.leaf_values.shape}"
+            )
+        nodes, d = self.weights.shape
+        leaves, outputs = self.leaf_values.shape
+        expected = {
+            "bias": (nodes,),
+            "left": (nodes,),
+            "right": (nodes,),
+            "leaf_weights": (leaves, outputs, d),
+        }
+        for name, shape in expected.items():
+            array = getattr(self, name)
+            if array is not None and array.shape != shape:
+                raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+        if leaves != nodes + 1:
+            raise ValueError(f"a tree of {nodes} nodes has {nodes + 1} leaves, got {leaves}")
+        # Children come after their parent and everything but the root has exactly one parent:
+        # routing is then certain to end.
+        pointers = np.concatenate([self.left, self.right]).astype(np.int64)
+        owners = np.tile(np.arange(nodes), 2)
+        children = pointers[pointers >= 0]
+        if np.any(children <= owners[pointers >= 0]) or not (
+            np.array_equal(np.sort(children), np.arange(1, nodes))
+            and (nodes == 0 or np.array_equal(np.sort(~pointers[pointers < 0]), np.arange(leaves)))
+        ):
+            raise ValueError(
+                "left and right must form a tree: each node but the root, and each leaf, the child "
+                "of exactly one node with a smaller number"
+            )
+        for name in ("weights", "bias", "leaf_values", "leaf_weights"):
+            array = getattr(self, name)
+            if array is not None and not np.isfinite(array).all():
+                raise ValueError(f"{name} must be finite, got NaN or infinity")
+
+    @classmethod
+    def complete(
+        cls, weights: Any, bias: Any, leaf_values: Any, leaf_weights: Any = None
+    ) -> ObliqueTree:
+        """A complete tree from nodes and leaves in level order (see `topology`)."""
+        height = int(np.shape(leaf_values)[0]).bit_length() - 1
+        if np.shape(leaf_values)[0] != 2**height:
+            raise ValueError(f"a complete tree has 2^h leaves, got {np.shape(leaf_values)[0]}")
+        left, right = child_pointers(height)
+        return cls(weights, bias, left, right, leaf_values, leaf_weights)
+
+    # What it is
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of decision nodes."""
+        return self.weights.shape[0]
+
+    @property
+    def n_leaves(self) -> int:
+        return self.leaf_values.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return self.weights.shape[1]
+
+    @property
+    def n_outputs(self) -> int:
+        return self.leaf_values.shape[1]
+
+    @cached_property
+    def parent(self) -> np.ndarray:
+        """Parent of every node, then of every leaf; -1 for the root."""
+        parent = np.full(self.n_nodes + self.n_leaves, -1, dtype=np.int32)
+        for children in (self.left, self.right):
+            node = np.arange(self.n_nodes, dtype=np.int32)
+            parent[np.where(children >= 0, children, self.n_nodes + ~children)] = node
+        return parent
+
+    @cached_property
+    def depths(self) -> np.ndarray:
+        """Depth of every node, then of every leaf."""
+        depth = np.zeros(self.n_nodes + self.n_leaves, dtype=np.int32)
+        for node in range(self.n_nodes):  # parents come first
+            for child in (self.left[node], self.right[node]):
+                depth[child if child >= 0 else self.n_nodes + ~child] = depth[node] + 1
+        return depth
+
+    @property
+    def depth(self) -> int:
+        """Most decisions on any path."""
+        return int(self.depths.max())
+
+    @property
+    def flops(self) -> int:
+        """Most multiply-adds one prediction can take: d a decision, plus a linear leaf's own."""
+        leaf = 0 if self.leaf_weights is None else self.n_outputs * self.n_features
+        return self.depth * self.n_features + leaf
+
+    # What it answers
+
+    def apply(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+        """Leaf (0 .. n_leaves - 1) of every row of X, shape (rows,)."""
+        X = self._rows(X)
+        leaves = np.zeros(X.shape[0], dtype=np.int32)
+        shape = (self.weights, self.bias, self.left, self.right)
+        _split(
+            lambda start, stop: kernels.route_rows(X, start, stop, *shape, leaves),
+            X.shape[0],
+            self.flops,
+            n_threads,
+        )
+        return leaves
+
+    def predict(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+        """Leaf outputs of every row of X, shape (rows, outputs)."""
+        X = self._rows(X)
+        leaves = self.apply(X, n_threads)
+        if self.leaf_weights is None:
+            return self.leaf_values[leaves]
+        outputs = np.empty((X.shape[0], self.n_outputs))
+        linear = (leaves, self.leaf_values, self.leaf_weights)
+        _split(
+            lambda start, stop: kernels.linear_outputs(X, start, stop, *linear, outputs),
+            X.shape[0],
+            self.n_outputs * self.n_features,
+            n_threads,
+        )
+        return outputs
+
+    def decision_path(self, X: Any) -> sparse.csr_matrix:
+        """Which nodes and leaves every row passes: (rows, nodes + leaves), as in scikit-learn.
+
+        Column n < n_nodes is decision node n; column n_nodes + l is leaf l.
+        """
+        leaves = self.apply(X)
+        steps = [self.n_nodes + leaves.astype(np.int64)]
+        while np.any(steps[-1] >= 0):
+            above = self.parent[np.maximum(steps[-1], 0)]
+            steps.append(np.where(steps[-1] >= 0, above, -1))
+        path = np.stack(steps[::-1], axis=1)
+        passed = path >= 0
+        ends = np.concatenate([[0], np.cumsum(passed.sum(axis=1))])
+        columns = path[passed]
+        shape = (leaves.shape[0], self.n_nodes + self.n_leaves)
+        return sparse.csr_matrix((np.ones(columns.size, dtype=np.int8), columns, ends), shape=shape)
+
+    def visits(self, X: Any, row_weights: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Weight of the rows of X that pass every node, and that end in every leaf."""
+        leaves = self.apply(X)
+        weight = np.ones(leaves.size) if row_weights is None else np.asarray(row_weights, float)
+        at_node, at_leaf = np.zeros(self.n_nodes), np.zeros(self.n_leaves)
+        kernels.count_visits(leaves, weight, self.parent, at_node, at_leaf)
+        return at_node, at_leaf
+
+    # What it can become
+
+    def prune(self, X: Any = None) -> ObliqueTree:
+        """A smaller tree with the same predictions.
+
+        Drops every split of which one side no row of `X` reaches (rows of that side, should they
+        come later, join the other), then every split between two leaves that agree. Predictions
+        for the rows of X do not change; without X only agreeing leaves are merged, and no
+        prediction changes at all.
+        """
+        if X is None:
+            at_node, at_leaf = np.ones(self.n_nodes), np.ones(self.n_leaves)
+        else:
+            at_node, at_leaf = self.visits(X)
+            if not at_leaf.any():
+                raise ValueError("X must have at least one row to prune by, got none")
+        return self._rebuild(np.concatenate([at_node, at_leaf]) > 0)
+
+    def _rebuild(self, reached: np.ndarray) -> ObliqueTree:
+        """Keep reached nodes and leaves only, and merge sibling leaves of equal content."""
+        nodes = self.n_nodes
+        position = lambda child: child if child >= 0 else nodes + ~child  # noqa: E731
+
+        # Bottom-up: what stands in for every node, as a position among nodes and leaves.
+        stands_for = np.arange(nodes + self.n_leaves)
+        for node in range(nodes - 1, -1, -1):
+            low, high = position(self.left[node]), position(self.right[node])
+            if not reached[low] or not reached[high]:
+                stands_for[node] = stands_for[high if reached[high] else low]
+            else:
+                a, b = stands_for[low] - nodes, stands_for[high] - nodes
+                if a >= 0 and b >= 0 and self._leaves_agree(a, b):
+                    stands_for[node] = nodes + a
+
+        # Top-down, level by level, so that the new numbers are in level order again.
+        start = int(stands_for[0]) if nodes else 0
+        if start >= nodes or nodes == 0:
+            return self._subset([], [], [], [start - nodes if nodes else 0])
+        kept, leaves, left, right = [start], [], [], []
+        for node in kept:  # grows while we walk
+            for children, side in ((left, self.left), (right, self.right)):
+                child = int(stands_for[position(side[node])])
+                if child < nodes:
+                    children.append(len(kept))
+                    kept.append(child)
+                else:
+                    children.append(~len(leaves))
+                    leaves.append(child - nodes)
+        return self._subset(kept, left, right, leaves)
+
+    def _subset(self, kept: list, left: list, right: list, leaves: list) -> ObliqueTree:
+        return ObliqueTree(
+            self.weights[kept].reshape(len(kept), self.n_features),
+            self.bias[kept],
+            np.array(left, dtype=np.int32),
+            np.array(right, dtype=np.int32),
+            self.leaf_values[leaves],
+            None if self.leaf_weights is None else self.leaf_weights[leaves],
+        )
+
+    def _leaves_agree(self, a: int, b: int) -> bool:
+        same = np.array_equal(self.leaf_values[a], self.leaf_values[b])
+        if self.leaf_weights is None:
+            return same
+        return same and np.array_equal(self.leaf_weights[a], self.leaf_weights[b])
+
+    def with_leaves(self, leaf_values: Any, leaf_weights: Any = None) -> ObliqueTree:
+        """The same splits with other leaves."""
+        return replace(self, leaf_values=leaf_values, leaf_weights=leaf_weights)
+
+    def on_unscaled_inputs(self, center: np.ndarray, scale: np.ndarray) -> ObliqueTree:
+        """The tree on x that equals this tree on (x - center) / scale."""
+        weights = self.weights / scale
+        leaf_values, leaf_weights = self.leaf_values, self.leaf_weights
+        if leaf_weights is not None:
+            leaf_weights = leaf_weights / scale
+            leaf_values = leaf_values - leaf_weights @ center
+        return replace(
+            self,
+            weights=weights,
+            bias=self.bias - weights @ center,
+            leaf_values=leaf_values,
+            leaf_weights=leaf_weights,
+        )
+
+    def on_scaled_outputs(self, center: np.ndarray, scale: np.ndarray) -> ObliqueTree:
+        """The tree whose outputs are this tree's times `scale` plus `center`."""
+        weights = self.leaf_weights
+        return replace(
+            self,
+            leaf_values=self.leaf_values * scale + center,
+            leaf_weights=None if weights is None else weights * np.reshape(scale, (-1, 1)),
+        )
+
+    def _rows(self, X: Any) -> np.ndarray:
+        X = np.asarray(X)
+        if X.dtype not in (np.float32, np.float64):
+            X = X.astype(np.float64)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X must have shape (rows, {self.n_features}), got {X.shape}: "
+                "give one row per example with the features the tree was trained on"
+            )
+        return np.ascontiguousarray(X)
+
+
+def _split(
+    work: Callable[[int, int], None], rows: int, cost: int, n_threads: int | None
+) -> None:
+    """Run work(start, stop) over all rows, on several threads where that pays."""
+    threads = available_threads() if n_threads is None else n_threads
+    if threads <= 1 or rows < 2 or (n_threads is None and rows * cost < _THREADING_PAYS):
+        work(0, rows)
+        return
+    edges = np.linspace(0, rows, threads + 1).astype(int)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, edges[:-1], edges[1:]))

@@ -1,0 +1,72 @@
+"""Indices of a complete binary tree.
+
+Owns the numbering that every other module relies on. Internal nodes are numbered in level
+order 0 .. 2^h - 2; the children of node n are 2n + 1 (left) and 2n + 2 (right); leaf l is node
+2^h - 1 + l. A row goes right if and only if w.x + b >= 0.
+
+A child pointer is the number of an internal node, or ``~leaf`` (a negative number) for a leaf,
+so that pruned trees, whose shape is not regular, use the same two arrays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["ancestors", "child_pointers", "n_internal", "n_leaves", "sides"]
+
+
+def n_internal(height: int) -> int:
+    """Number of decision nodes of a complete tree.
+
+    >>> n_internal(3)
+    7
+    """
+    return 2**height - 1
+
+
+def n_leaves(height: int) -> int:
+    """Number of leaves of a complete tree.
+
+    >>> n_leaves(3)
+    8
+    """
+    return 2**height
+
+
+def child_pointers(height: int) -> tuple[np.ndarray, np.ndarray]:
+    """Left and right child of every internal node of a complete tree; leaf l is written ``~l``.
+
+    >>> child_pointers(2)
+    (array([ 1, -1, -3], dtype=int32), array([ 2, -2, -4], dtype=int32))
+    """
+    count = n_internal(height)
+    left = 2 * np.arange(count, dtype=np.int64) + 1
+
+    def pointer(child: np.ndarray) -> np.ndarray:
+        return np.where(child < count, child, ~(child - count)).astype(np.int32)
+
+    return pointer(left), pointer(left + 1)
+
+
+def ancestors(height: int) -> np.ndarray:
+    """I(i, l): the node at depth i on the way to leaf l, in level order; shape (height, leaves).
+
+    >>> ancestors(2)
+    array([[0, 0, 0, 0],
+           [1, 1, 2, 2]])
+    """
+    leaf = np.arange(n_leaves(height))
+    depth = np.arange(height)[:, None]
+    return 2**depth - 1 + (leaf[None, :] >> (height - depth))
+
+
+def sides(height: int) -> np.ndarray:
+    """S(i, l): +1 where leaf l lies right of its ancestor at depth i, else -1.
+
+    >>> sides(2)
+    array([[-1, -1,  1,  1],
+           [-1,  1, -1,  1]])
+    """
+    leaf = np.arange(n_leaves(height))
+    depth = np.arange(height)[:, None]
+    return 2 * ((leaf[None, :] >> (height - 1 - depth)) & 1) - 1
