@@ -1,0 +1,60 @@
+"""Hard oblique decision trees, learnt by gradient descent.
+
+Names are imported when they are first used, so that `import dgtrees` is quick and loading a model
+to predict never imports torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "DGTClassifier": "dgtrees.estimators",
+    "DGTRegressor": "dgtrees.estimators",
+    "DGTreesError": "dgtrees.errors",
+    "ObliqueTree": "dgtrees.tree",
+    "Recipe": "dgtrees.learn.recipe",
+}
+_KINDS = ("DGTClassifier", "DGTRegressor")
+
+__all__ = [  # noqa: F822
+    "DGTClassifier",
+    "DGTRegressor",
+    "DGTreesError",
+    "ObliqueTree",
+    "Recipe",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dgtrees' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])
+
+
+def load(path: Any) -> Any:
+    """The model that `save` wrote to `path`, ready to predict; torch is not needed.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, is damaged, or is of another format version.
+    """
+    from dgtrees.errors import ModelFileError
+    from dgtrees.model import file
+
+    header, arrays = file.read(path)
+    if header.get("kind") not in _KINDS:
+        raise ModelFileError(
+            f"{path}: holds a {header.get('kind')!r}, this library knows {', '.join(_KINDS)}: "
+            "use a newer dgtrees"
+        )
+    return __getattr__(header["kind"])._from_file(header, arrays)

@@ -1,0 +1,5 @@
+"""The tree itself: topology, compiled kernels, and the frozen arrays that predict."""
+
+from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = ["ObliqueTree"]

@@ -32,7 +32,6 @@ __all__ = [
     "SUM_EQUAL",
     "SUM_GENERAL",
     "column_sums_by_leaf",
-    "count_visits",
     "dot",
     "hard_sign",
     "leaf_of_decisions",
@@ -148,22 +147,6 @@ def linear_outputs(X, start, stop, leaves, leaf_values, leaf_weights, outputs):
         leaf = leaves[row]
         for k in range(leaf_values.shape[1]):
             outputs[row, k] = leaf_values[leaf, k] + dot(leaf_weights[leaf, k], X[row])
-
-
-@njit(nogil=True, cache=True)
-def count_visits(leaves, row_weights, parent, node_rows, leaf_rows):
-    """Add every row's weight to its leaf and to all nodes above it.
-
-    `parent` has an entry for every node and then every leaf; the root's is -1.
-    """
-    n_nodes = node_rows.shape[0]
-    for row in range(leaves.shape[0]):
-        leaf_rows[leaves[row]] += row_weights[row]
-    for leaf in range(leaf_rows.shape[0]):
-        node = parent[n_nodes + leaf]
-        while node >= 0:
-            node_rows[node] += leaf_rows[leaf]
-            node = parent[node]
 
 
 @njit(nogil=True, cache=True)

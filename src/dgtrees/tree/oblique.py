@@ -231,10 +231,14 @@ class ObliqueTree:
     def visits(self, X: Any, row_weights: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Weight of the rows of X that pass every node, and that end in every leaf."""
         leaves = self.apply(X)
-        weight = np.ones(leaves.size) if row_weights is None else np.asarray(row_weights, float)
-        at_node, at_leaf = np.zeros(self.n_nodes), np.zeros(self.n_leaves)
-        kernels.count_visits(leaves, weight, self.parent, at_node, at_leaf)
-        return at_node, at_leaf
+        return self._totals(np.bincount(leaves, weights=row_weights, minlength=self.n_leaves))
+
+    def _totals(self, at_leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sum over the leaves below every node, and the leaves' own numbers."""
+        total = np.concatenate([np.zeros(self.n_nodes), at_leaf])
+        for position in range(len(total) - 1, 0, -1):  # leaves first, then nodes bottom-up
+            total[self.parent[position]] += total[position]
+        return total[: self.n_nodes], total[self.n_nodes :]
 
     # What it can become
 
@@ -247,12 +251,19 @@ class ObliqueTree:
         prediction changes at all.
         """
         if X is None:
-            at_node, at_leaf = np.ones(self.n_nodes), np.ones(self.n_leaves)
-        else:
-            at_node, at_leaf = self.visits(X)
-            if not at_leaf.any():
-                raise ValueError("X must have at least one row to prune by, got none")
-        return self._rebuild(np.concatenate([at_node, at_leaf]) > 0)
+            return self.keep_leaves(np.ones(self.n_leaves, dtype=bool))
+        _, at_leaf = self.visits(X)
+        return self.keep_leaves(at_leaf > 0)
+
+    def keep_leaves(self, keep: np.ndarray) -> ObliqueTree:
+        """The tree without the leaves that are not marked, and with agreeing leaves merged.
+
+        Rows that would have come to a dropped leaf go to the other side of the split above it.
+        """
+        if not np.any(keep):
+            raise ValueError("at least one leaf must be kept, got none: give rows to prune by")
+        kept, _ = self._totals(np.asarray(keep, dtype=float))
+        return self._rebuild(np.concatenate([kept > 0, keep]))
 
     def _rebuild(self, reached: np.ndarray) -> ObliqueTree:
         """Keep reached nodes and leaves only, and merge sibling leaves of equal content."""

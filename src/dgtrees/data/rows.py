@@ -1,0 +1,77 @@
+"""Rows in canonical form: equal rows merged, weights added up, an order of their own.
+
+A row of weight 2 and the same row given twice mean the same thing, and neither the order of a
+table nor rows of weight 0 mean anything. Training on canonical rows makes all of that exact: the
+same table in any of these guises gives the same model, bit for bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Examples", "hash_rows", "merge_repeated"]
+
+_CHUNK_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Encoded rows (rows, d), targets (rows,) of classes or (rows, outputs), and weights (rows,)."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+
+
+def hash_rows(values: np.ndarray) -> np.ndarray:
+    """A 64-bit hash of every row of floats that depends on its content only, shape (rows,)."""
+    columns = values.shape[1]
+    factors = np.random.RandomState(20220901).randint(0, 2**63, size=columns, dtype=np.uint64)
+    factors = factors * np.uint64(2) + np.uint64(1)
+    result = np.empty(values.shape[0], dtype=np.uint64)
+    for start in range(0, values.shape[0], _CHUNK_ROWS):
+        # Adding 0.0 turns -0.0, which is equal to 0.0 but has other bits, into 0.0.
+        chunk = np.ascontiguousarray(values[start : start + _CHUNK_ROWS], dtype=np.float64) + 0.0
+        bits = chunk.view(np.uint64)
+        # Low bits of a float are mostly zero: fold the high half in before multiplying.
+        mixed = (bits ^ (bits >> np.uint64(32))) * factors
+        mixed ^= mixed >> np.uint64(29)
+        result[start : start + _CHUNK_ROWS] = (mixed * factors).sum(axis=1, dtype=np.uint64)
+    return result
+
+
+def merge_repeated(
+    X: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distinct rows (X, y) of positive weight with their total weight, in canonical order.
+
+    Parameters
+    ----------
+    X : ndarray of shape (rows, d)
+    y : ndarray of shape (rows, outputs)
+    weight : ndarray of shape (rows,)
+
+    Examples
+    --------
+    >>> X = np.array([[1.0], [2.0], [1.0]])
+    >>> y = np.array([[0.0], [1.0], [0.0]])
+    >>> X, y, weight = merge_repeated(X, y, np.ones(3))
+    >>> sorted(zip(X[:, 0].tolist(), weight.tolist()))
+    [(1.0, 2.0), (2.0, 1.0)]
+    """
+    used = np.flatnonzero(weight > 0)
+    key = hash_rows(X)[used] ^ (hash_rows(y)[used] * np.uint64(0x9E3779B97F4A7C15))
+    order = np.argsort(key, kind="stable")
+    rows, key = used[order], key[order]
+    # Equal hashes are neighbours now; equality itself is checked on the values.
+    starts = np.ones(len(rows), dtype=bool)
+    same = np.flatnonzero(key[1:] == key[:-1])
+    if same.size:
+        a, b = rows[same], rows[same + 1]
+        equal = (X[a] == X[b]).all(axis=1) & (y[a] == y[b]).all(axis=1)
+        starts[same[equal] + 1] = False
+    first = np.flatnonzero(starts)
+    kept = rows[first]
+    return X[kept], y[kept], np.add.reduceat(weight[rows], first) if first.size else weight[:0]

@@ -1,0 +1,82 @@
+"""What a fit shows while it runs: a progress bar, and scikit-learn's callbacks where they exist."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+try:  # scikit-learn 1.9 and later; experimental there
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # pragma: no cover - depends on the installed scikit-learn
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in where scikit-learn has no callbacks yet."""
+
+    def with_callbacks(method: Callable) -> Callable:
+        """Leave the method as it is."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "EpochTasks", "progress_bar", "with_callbacks"]
+
+EpochCallback = Callable[[int, int, dict[str, float]], "bool | None"]
+
+
+@contextmanager
+def progress_bar(show: bool, label: str) -> Iterator[tuple[EpochCallback, ...]]:
+    """Callbacks that draw a bar on a terminal's standard error; none when `show` is false."""
+    if not show:
+        yield ()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("epoch {task.completed}/{task.total}"),
+        TextColumn("{task.fields[metrics]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(file=sys.stderr)) as progress:
+        task = progress.add_task(label, total=None, metrics="")
+
+        def advance(epoch: int, n_epochs: int, metrics: dict[str, float]) -> None:
+            text = "  ".join(f"{name} {value:.4g}" for name, value in metrics.items())
+            progress.update(task, completed=epoch, total=n_epochs, metrics=text)
+
+        yield (advance,)
+
+
+class EpochTasks:
+    """Reports every epoch to scikit-learn's callbacks as a subtask of fit."""
+
+    def __init__(
+        self, estimator: Any, n_epochs: int, state: Callable[[], dict[str, Any]]
+    ) -> None:
+        self.estimator, self.state = estimator, state
+        self.root = estimator._init_callback_context(max_subtasks=n_epochs)
+        self.root.call_on_fit_task_begin(estimator=estimator)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.epoch = self.root.subcontext(task_name="epoch")
+        self.epoch.call_on_fit_task_begin(
+            estimator=self.estimator, reconstruction_attributes=self.state
+        )
+
+    def __call__(self, epoch: int, n_epochs: int, metrics: dict[str, float]) -> bool:
+        stop = self.epoch.call_on_fit_task_end(
+            estimator=self.estimator, reconstruction_attributes=self.state
+        )
+        if epoch < n_epochs and not stop:
+            self._begin()
+        return bool(stop)
+
+    def close(self) -> None:
+        """End the fit task."""
+        self.root.call_on_fit_task_end(
+            estimator=self.estimator, reconstruction_attributes=self.state
+        )

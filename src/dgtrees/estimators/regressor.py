@@ -1,0 +1,144 @@
+"""DGTRegressor: a hard oblique tree for one or several numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_array
+
+from dgtrees.estimators.base import DGTEstimator
+from dgtrees.learn.recipe import Recipe
+
+__all__ = ["DGTRegressor"]
+
+
+class DGTRegressor(RegressorMixin, DGTEstimator):
+    """Hard oblique decision tree for regression, trained by gradient descent.
+
+    Parameters
+    ----------
+    max_depth : int, default 6
+        Height of the tree: at most 2^max_depth leaves, and max_depth dot products a prediction.
+    leaf : {"constant", "linear"}, default "constant"
+        What a leaf holds: values, or values that are linear in the features.
+    loss : {"squared", "huber", "absolute"} or callable(prediction, target), optional
+        Loss on standardised targets; squared error where None.
+    recipe : {"default", "paper"} or Recipe, default "default"
+        How it is trained. The parameters below replace single entries of the recipe.
+    n_layers : int, optional
+        Linear layers during training (L in the paper); the finished tree has none.
+    hidden : int, tuple of int or "paper", optional
+        Widths of those layers.
+    max_epochs, batch_size, learning_rate, l1, l2 : optional
+        Passes over the data, rows a step, the nodes' learning rate, weight penalties.
+    validation_fraction : float, optional
+        Share of the rows to hold out where no X_val is given.
+    patience : int, optional
+        Stop after this many epochs without a better validation score.
+    warm_start : bool, default False
+        Let the next fit go on from this one's weights.
+    random_state : int, RandomState or None
+        Seed. The same seed gives the same tree on any number of threads.
+    verbose : int, default 0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    tree_ : ObliqueTree
+        The tree itself, on unscaled features and targets.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when X had names.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+    history_ : dict of list
+        Loss and, with validation rows, val_loss and val_rmse (standardised), an entry an epoch.
+    n_iter_ : int
+        Epochs trained.
+    best_score_ : float or None
+        Best validation RMSE, in standardised units.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dgtrees import DGTRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> reg = DGTRegressor(max_depth=3, random_state=0).fit(X, y)
+    >>> bool(reg.score(X, y) > 0.4)
+    True
+    """
+
+    _task = "regression"
+
+    def __init__(
+        self,
+        max_depth: int = 6,
+        *,
+        leaf: str = "constant",
+        loss: Any = None,
+        recipe: str | Recipe = "default",
+        n_layers: int | None = None,
+        hidden: int | tuple[int, ...] | str | None = None,
+        max_epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        l1: float | None = None,
+        l2: float | None = None,
+        validation_fraction: float | None = None,
+        patience: int | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_depth = max_depth
+        self.leaf = leaf
+        self.loss = loss
+        self.recipe = recipe
+        self.n_layers = n_layers
+        self.hidden = hidden
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.l1 = l1
+        self.l2 = l2
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _read_target(self, y: Any, first: bool) -> np.ndarray:
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        if y.ndim > 2:
+            raise ValueError(f"y must have shape (rows,) or (rows, outputs), got {y.shape}")
+        outputs = 1 if y.ndim == 1 else y.shape[1]
+        if first:
+            self._n_outputs, self._single = outputs, y.ndim == 1
+        elif outputs != self._n_outputs:
+            raise ValueError(f"y must have {self._n_outputs} outputs as in fit, got {outputs}")
+        return y.reshape(len(y), outputs)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> DGTRegressor:
+        """One pass over a batch of rows, going on from what has been learnt.
+
+        The first call fixes columns, categories and scales.
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted values, (rows,) or (rows, outputs) as y was in fit."""
+        outputs = self._outputs(X)
+        return outputs[:, 0] if self._single else outputs
+
+    def _target_for_file(self) -> dict[str, Any]:
+        return {"single_output": bool(self._single), "outputs": int(self._n_outputs)}
+
+    def _target_from_file(self, header: dict[str, Any]) -> None:
+        self._single, self._n_outputs = header["single_output"], header["outputs"]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags

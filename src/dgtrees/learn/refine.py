@@ -1,0 +1,101 @@
+"""After the gradient: what can be computed exactly for a tree whose splits are given.
+
+Works on an `ObliqueTree` and standardised rows, in NumPy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgtrees.tree import kernels
+from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = ["refit_leaves", "split_gains"]
+
+
+def refit_leaves(
+    tree: ObliqueTree,
+    X: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    strength: float,
+    classification: bool,
+) -> ObliqueTree:
+    """Set every leaf to the optimum over its rows and `strength` pseudo-rows of its learnt value.
+
+    Constant leaves become class shares (as log-probabilities) or means; linear leaves are moved by
+    a ridge regression on what they leave unexplained. A leaf without rows keeps its value.
+
+    Parameters
+    ----------
+    X : ndarray of shape (rows, d)
+        Standardised rows.
+    target : ndarray of shape (rows, outputs)
+        Values, or classes one-hot.
+    """
+    leaves = tree.apply(X)
+    if tree.leaf_weights is not None:
+        if classification:
+            return tree  # no closed form: the learnt leaves stay
+        return _refit_linear(tree, X, target, weight, leaves, strength)
+    sums = np.zeros((tree.n_leaves, target.shape[1]))
+    kernels.column_sums_by_leaf(leaves, target * weight[:, None], sums)
+    mass = np.bincount(leaves, weights=weight, minlength=tree.n_leaves)[:, None]
+    prior = _probabilities(tree.leaf_values) if classification else tree.leaf_values
+    # Without rows the quotient is the prior itself, whatever the strength.
+    pseudo = np.where(mass > 0, strength, 1.0)
+    values = (sums + pseudo * prior) / (mass + pseudo)
+    if classification:
+        values = np.log(np.maximum(values, 1e-12))
+    return tree.with_leaves(values)
+
+
+def _probabilities(scores: np.ndarray) -> np.ndarray:
+    exponents = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return exponents / exponents.sum(axis=1, keepdims=True)
+
+
+def _refit_linear(
+    tree: ObliqueTree,
+    X: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    leaves: np.ndarray,
+    strength: float,
+) -> ObliqueTree:
+    values, slopes = tree.leaf_values.copy(), tree.leaf_weights.copy()  # type: ignore[union-attr]
+    residual = target - tree.predict(X)
+    ridge = np.eye(X.shape[1] + 1) * max(strength, 1e-6)
+    for leaf in range(tree.n_leaves):
+        rows = np.flatnonzero(leaves == leaf)
+        if not rows.size:
+            continue
+        A = np.hstack([np.ones((rows.size, 1)), X[rows]])
+        weighted = A * weight[rows, None]
+        step = np.linalg.solve(A.T @ weighted + ridge, weighted.T @ residual[rows])
+        values[leaf] += step[0]
+        slopes[leaf] += step[1:].T
+    return tree.with_leaves(values, slopes)
+
+
+def split_gains(
+    tree: ObliqueTree, leaves: np.ndarray, target: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """How much every split lowers the squared error of the best constants below it, (nodes,).
+
+    For one-hot classes that is the Gini impurity, as in CART's importances.
+    """
+    outputs = target.shape[1]
+    columns = np.hstack(
+        [np.ones((len(target), 1)), target, np.square(target).sum(axis=1, keepdims=True)]
+    )
+    total = np.zeros((tree.n_nodes + tree.n_leaves, outputs + 2))
+    kernels.column_sums_by_leaf(leaves, columns * weight[:, None], total[tree.n_nodes :])
+    for position in range(len(total) - 1, 0, -1):  # leaves first, then nodes bottom-up
+        total[tree.parent[position]] += total[position]
+    mass = np.maximum(total[:, 0], 1e-300)
+    error = total[:, -1] - np.square(total[:, 1:-1]).sum(axis=1) / mass
+    gains = error[: tree.n_nodes].copy()
+    for position in range(1, len(total)):
+        gains[tree.parent[position]] -= error[position]
+    return np.maximum(gains, 0.0)

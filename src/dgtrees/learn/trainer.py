@@ -1,0 +1,188 @@
+"""Trainer: arrays in, `ObliqueTree` out.
+
+Owns what lies between a table of numbers and `fit_tree`: standardisation, seeds, tensors, and the
+way back from a trained module to a tree on unscaled inputs and outputs. Estimators keep one to go
+on training (warm start, partial fit).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from threadpoolctl import threadpool_limits
+
+from dgtrees.data.rows import Examples
+from dgtrees.learn import refine
+from dgtrees.learn.batch import (
+    Callback,
+    Rows,
+    TrainingResult,
+    fit_tree,
+    make_module,
+    make_optimizer,
+    one_thread,
+)
+from dgtrees.learn.recipe import Recipe
+from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = ["Trainer"]
+
+_NOISY_COPIES = 8
+"""How often noisy training rows are sent through a tree before an unvisited leaf is dropped."""
+
+
+class Trainer:
+    """Trains one tree; see the module docstring.
+
+    Parameters
+    ----------
+    first : Examples
+        Rows to learn the standardisation from.
+    n_classes : int
+        0 for regression.
+    """
+
+    def __init__(
+        self,
+        first: Examples,
+        *,
+        max_depth: int,
+        leaf: str,
+        recipe: Recipe,
+        n_classes: int,
+        seed: int,
+    ) -> None:
+        self.recipe, self.n_classes = recipe, n_classes
+        self.center, self.scale = _moments(first.X, first.weight)
+        self.constant = self.scale == 0
+        self.scale[self.constant] = 1.0
+        if n_classes:
+            outputs = n_classes
+            self.y_center, self.y_scale = np.zeros(outputs), np.ones(outputs)
+        else:
+            outputs = first.y.shape[1]
+            self.y_center, self.y_scale = _moments(first.y, first.weight)
+            self.y_scale[self.y_scale == 0] = 1.0
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.module = make_module(first.X.shape[1], outputs, max_depth, leaf, recipe)
+        self.generator = torch.Generator().manual_seed(seed)
+        self.optimizer = make_optimizer(self.module, recipe)
+
+    def fit(
+        self,
+        train: Examples,
+        validation: Examples | None = None,
+        epochs: int | None = None,
+        callbacks: tuple[Callback, ...] = (),
+    ) -> TrainingResult:
+        """Train on, from the present weights, and keep the best."""
+        return fit_tree(
+            self.module,
+            self._rows(train),
+            self.recipe,
+            classification=self.n_classes > 0,
+            validation=None if validation is None else self._rows(validation),
+            generator=self.generator,
+            optimizer=self.optimizer,
+            epochs=epochs,
+            callbacks=callbacks,
+        )
+
+    def hardened(self) -> ObliqueTree:
+        """The present tree, complete, on unscaled inputs and outputs."""
+        return self._unscaled(self._tree())
+
+    def finish(self, train: Examples) -> tuple[ObliqueTree, np.ndarray]:
+        """The tree to deliver, pruned and refitted, and the importance of every input (d,)."""
+        with threadpool_limits(limits=1):  # the same sums on every machine
+            return self._finish(train)
+
+    def _finish(self, train: Examples) -> tuple[ObliqueTree, np.ndarray]:
+        X = self._scaled(train.X)
+        tree = self._prune(self._tree(), X)
+        target = self._targets(train)
+        if self.recipe.refit_strength is not None:
+            strength = self.recipe.refit_strength
+            tree = refine.refit_leaves(
+                tree, X, target, train.weight, strength, self.n_classes > 0
+            ).prune()
+        return self._unscaled(tree), _importance(tree, X, target, train.weight)
+
+    def importance(self, rows: Examples) -> np.ndarray:
+        """Importance of every input by the present splits, on these rows."""
+        return _importance(
+            self._tree(), self._scaled(rows.X), self._targets(rows), rows.weight
+        )
+
+    def _tree(self) -> ObliqueTree:
+        with one_thread():
+            tree = self.module.harden()
+        # A column that never varied taught its weights nothing: they are still random.
+        weights = np.where(self.constant, 0.0, tree.weights)
+        slopes = tree.leaf_weights
+        if slopes is not None:
+            slopes = np.where(self.constant, 0.0, slopes)
+        return ObliqueTree(weights, tree.bias, tree.left, tree.right, tree.leaf_values, slopes)
+
+    def _prune(self, tree: ObliqueTree, X: np.ndarray) -> ObliqueTree:
+        """Drop leaves that training never reached.
+
+        With input noise, leaves that no clean row reaches have been trained all the same and
+        predict better for new rows than their neighbours: those stay.
+        """
+        _, visits = tree.visits(X)
+        if self.recipe.input_noise:
+            random = np.random.RandomState(0)
+            for _ in range(_NOISY_COPIES):
+                noise = random.standard_normal(X.shape).astype(np.float32)
+                visits += tree.visits(X + self.recipe.input_noise * noise)[1]
+        return tree.keep_leaves(visits > 0)
+
+    def _unscaled(self, tree: ObliqueTree) -> ObliqueTree:
+        tree = tree.on_unscaled_inputs(self.center, self.scale)
+        return tree if self.n_classes else tree.on_scaled_outputs(self.y_center, self.y_scale)
+
+    def _scaled(self, X: np.ndarray) -> np.ndarray:
+        return ((X - self.center) / self.scale).astype(np.float32)
+
+    def _targets(self, examples: Examples) -> np.ndarray:
+        """One-hot classes or standardised values, (rows, outputs)."""
+        if self.n_classes:
+            return np.eye(self.n_classes)[examples.y.astype(np.int64)]
+        return (examples.y - self.y_center) / self.y_scale
+
+    def _rows(self, examples: Examples) -> Rows:
+        X = torch.from_numpy(self._scaled(examples.X))
+        if self.n_classes:
+            y = torch.from_numpy(np.asarray(examples.y, dtype=np.int64))
+        else:
+            y = torch.from_numpy(self._targets(examples).astype(np.float32))
+        weight = examples.weight / examples.weight.mean()
+        if np.all(weight == weight[0]):
+            return Rows(X, y)
+        return Rows(X, y, torch.from_numpy(weight.astype(np.float32)))
+
+
+def _moments(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted mean and standard deviation of every column."""
+    share = weight / weight.sum()
+    # einsum, not a matrix product: its order of summation does not depend on BLAS's threads.
+    center = np.einsum("n,nd->d", share, values)
+    deviation = values - center
+    spread = np.sqrt(np.einsum("n,nd,nd->d", share, deviation, deviation))
+    # A constant column's deviation is rounding error, not a scale.
+    tiny = 1e-12 * np.maximum(np.abs(values).max(axis=0), 1e-300)
+    return center, np.where(spread <= tiny, 0.0, spread)
+
+
+def _importance(
+    tree: ObliqueTree, X: np.ndarray, target: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Every split's gain, shared out by the size of its (standardised) weights; sums to 1."""
+    gains = refine.split_gains(tree, tree.apply(X), target, weight)
+    size = np.abs(tree.weights)
+    share = size / np.maximum(size.sum(axis=1, keepdims=True), 1e-300)
+    importance = np.einsum("n,nd->d", gains, share)
+    total = importance.sum()
+    return importance / total if total > 0 else importance
