@@ -7,9 +7,7 @@ fitted and never for prediction.
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, replace
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,13 +23,14 @@ from sklearn.utils.validation import (
 from dgtrees.data.encoder import Encoder, columns_of, is_frame
 from dgtrees.data.rows import Examples, merge_repeated
 from dgtrees.errors import StateError
+from dgtrees.estimators.checks import check_memory, checked_recipe, unchanged_on_error
 from dgtrees.estimators.progress import (
     CallbackSupportMixin,
     EpochTasks,
     progress_bar,
     with_callbacks,
 )
-from dgtrees.learn.recipe import RECIPES, Recipe
+from dgtrees.learn.recipe import Recipe
 from dgtrees.model import file as model_file
 from dgtrees.tree.oblique import ObliqueTree
 
@@ -39,20 +38,6 @@ if TYPE_CHECKING:
     from dgtrees.learn.trainer import Trainer
 
 __all__ = ["DGTEstimator"]
-
-# Parameters that replace a field of the recipe when they are not None.
-_RECIPE_OVERRIDES = {
-    "n_layers": "n_layers",
-    "hidden": "hidden",
-    "loss": "loss",
-    "max_epochs": "epochs",
-    "batch_size": "batch_size",
-    "learning_rate": "learning_rate",
-    "l1": "l1",
-    "l2": "l2",
-    "patience": "patience",
-}
-
 
 class DGTEstimator(CallbackSupportMixin, BaseEstimator):
     """Base of the estimators; subclasses say what a target is."""
@@ -62,8 +47,12 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
 
     # Subclasses' part
 
-    def _read_target(self, y: Any, first: bool) -> np.ndarray:
-        """Class numbers (rows,) or values (rows, outputs); learns about the target if `first`."""
+    def _learn_target(self, y: Any) -> None:
+        """Learn which classes, or how many outputs, there are."""
+        raise NotImplementedError
+
+    def _read_target(self, y: Any) -> np.ndarray:
+        """Class numbers (rows,) or values (rows, outputs)."""
         raise NotImplementedError
 
     def _row_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -72,7 +61,12 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
 
     @property
     def _n_classes(self) -> int:
+        """Number of classes, 0 for regression."""
         return 0
+
+    @property
+    def _outputs_per_leaf(self) -> int:
+        return self._n_classes
 
     # Fitting
 
@@ -104,20 +98,30 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         -------
         self
         """
-        recipe = self._checked_recipe()
-        features, target, weight = self._read_rows(X, y, sample_weight, first=True)
-        validation = None
+        with unchanged_on_error(self):
+            self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
+        return self
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
+    ) -> None:
+        recipe = checked_recipe(self, self._task)
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val must be given together, got only one of them")
-        if X_val is not None:
-            validation = self._examples(*self._read_rows(X_val, y_val, sample_weight_val))
-        train = self._examples(features, target, weight)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        self._learn_target(y)
+        train = self._examples(X, y, sample_weight, first=True)
         if len(train.X) == 0:
             raise ValueError("sample_weight must be above 0 for at least one row, got none")
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        if validation is None and self.validation_fraction is not None:
+        validation = None
+        if X_val is not None:
+            validation = self._examples(X_val, y_val, sample_weight_val)
+        elif self.validation_fraction is not None:
             train, validation = _hold_out(train, self.validation_fraction, seed)
-        self._check_memory(train.X.shape[1], recipe)
         trainer = self._trainer(train, recipe, seed)
         with progress_bar(bool(self.verbose), type(self).__name__) as bars:
             tasks = self._epoch_tasks(trainer, recipe.n_epochs(len(train.X)))
@@ -130,9 +134,8 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         before = getattr(self, "n_iter_", 0) if self.warm_start else 0
         self.n_iter_ = before + result.n_epochs
         self._trainer_ = trainer
-        return self
 
-    def _partial_fit(self, X: Any, y: Any, sample_weight: Any) -> DGTEstimator:
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """One pass over a batch of rows, going on from what has been learnt so far."""
         trainer = getattr(self, "_trainer_", None)
         first = trainer is None
@@ -141,21 +144,21 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
                 "partial_fit cannot go on from a loaded model, which holds the finished tree only: "
                 "keep the estimator that trained it, or start a new one"
             )
-        recipe = replace(self._checked_recipe(), schedule="constant", averaging=0.0)
-        rows = self._examples(*self._read_rows(X, y, sample_weight, first=first))
+        recipe = replace(checked_recipe(self, self._task), schedule="constant", averaging=0.0)
+        rows = self._examples(X, y, sample_weight, first=first)
         if first:
-            self._check_memory(rows.X.shape[1], recipe)
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             trainer = self._trainer(rows, recipe, seed)
             self.history_, self.n_iter_, self.best_score_ = {}, 0, None
         if len(rows.X):
             result = trainer.fit(rows, epochs=1)
-            for name, values in result.history.items():
-                self.history_.setdefault(name, []).extend(values)
+            self.history_ = {
+                name: self.history_.get(name, []) + values
+                for name, values in result.history.items()
+            }
         self.n_iter_ += 1
         self._deliver(trainer.hardened(), trainer.importance(rows))
         self._trainer_ = trainer
-        return self
 
     def _trainer(self, train: Examples, recipe: Recipe, seed: int) -> Trainer:
         """A new trainer, or the one of the last fit when it is to be continued."""
@@ -170,6 +173,7 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
                 )
             kept.recipe = recipe
             return kept
+        check_memory(self.max_depth, self.leaf, train.X.shape[1], self._outputs_per_leaf, recipe)
         return Trainer(
             train,
             max_depth=self.max_depth,
@@ -192,31 +196,29 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
 
     # Input
 
-    def _read_rows(
-        self, X: Any, y: Any, sample_weight: Any, first: bool = False
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Encoded features, target and weights of the same length."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
+    def _examples(self, X: Any, y: Any, sample_weight: Any, first: bool = False) -> Examples:
+        """Rows, target and weights as training takes them; learns the encoding if `first`."""
         table = self._read_table(X, first)
         rows = table if isinstance(table, np.ndarray) else table[0][1]
-        target = self._read_target(y, first)
+        target = self._read_target(y)
         check_consistent_length(rows, target)
         weight = _check_sample_weight(
             sample_weight, rows, dtype=np.float64, ensure_non_negative=True
         )
         weight = self._row_weights(target, weight)
         if first:
-            encoder = Encoder()
-            if isinstance(table, np.ndarray):
-                names = getattr(self, "feature_names_in_", None)
-                names = [f"x{j}" for j in range(table.shape[1])] if names is None else names
-                self._encoder = encoder.fit_numbers(table, weight, names)
-            else:
-                self._encoder = encoder.fit(table, weight)
-        return self._expand(table), target, weight
+            self._encoder = self._learn_encoding(table, weight)
+        columns = target[:, None] if target.ndim == 1 else target
+        features, columns, weight = merge_repeated(self._expand(table), columns, weight)
+        return Examples(features, columns[:, 0] if target.ndim == 1 else columns, weight)
+
+    def _learn_encoding(
+        self, table: np.ndarray | list[tuple[str, np.ndarray]], weight: np.ndarray
+    ) -> Encoder:
+        if not isinstance(table, np.ndarray):
+            return Encoder().fit(table, weight)
+        unnamed = [f"x{j}" for j in range(table.shape[1])]
+        return Encoder().fit_numbers(table, weight, getattr(self, "feature_names_in_", unnamed))
 
     def _read_table(self, X: Any, first: bool) -> np.ndarray | list[tuple[str, np.ndarray]]:
         """An array of floats, or columns where some are categories."""
@@ -247,57 +249,6 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         if isinstance(table, np.ndarray):
             return self._encoder.expand_numbers(table)
         return self._encoder.expand(table)
-
-    def _examples(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Examples:
-        columns = y[:, None] if y.ndim == 1 else y
-        X, columns, weight = merge_repeated(X, columns, weight)
-        return Examples(X, columns[:, 0] if y.ndim == 1 else columns, weight)
-
-    def _checked_recipe(self) -> Recipe:
-        """The recipe with this estimator's own parameters in it, everything checked."""
-        _check_integer("max_depth", self.max_depth, 0)
-        if self.leaf not in ("constant", "linear"):
-            raise ValueError(f"leaf must be 'constant' or 'linear', got {self.leaf!r}")
-        fraction = self.validation_fraction
-        if fraction is not None and not (isinstance(fraction, Real) and 0 < fraction < 1):
-            raise ValueError(
-                f"validation_fraction must be between 0 and 1 or None, got {fraction!r}"
-            )
-        for name in ("n_layers", "max_epochs", "batch_size", "patience"):
-            if getattr(self, name) is not None:
-                _check_integer(name, getattr(self, name), 1)
-        if isinstance(self.recipe, Recipe):
-            recipe = self.recipe
-        elif isinstance(self.recipe, str) and self.recipe in RECIPES:
-            recipe = RECIPES[self.recipe][self._task]
-        else:
-            raise ValueError(
-                f"recipe must be one of {', '.join(RECIPES)} or a Recipe, got {self.recipe!r}"
-            )
-        changes = {
-            field: getattr(self, name)
-            for name, field in _RECIPE_OVERRIDES.items()
-            if getattr(self, name, None) is not None
-        }
-        return replace(recipe, **changes) if changes else recipe
-
-    def _check_memory(self, d: int, recipe: Recipe) -> None:
-        """Refuse a depth whose arrays cannot fit, before anything is allocated."""
-        outputs = self._n_classes or self._n_outputs
-        hidden = 0 if recipe.n_layers == 1 else recipe.hidden
-        last = d if recipe.n_layers == 1 else 2046 if isinstance(hidden, str) else np.max(hidden)
-        leaf = outputs * (1 + (d if self.leaf == "linear" else 0))
-        # Weight, gradient, two moments of the optimiser and the best copy, in float32; the folded
-        # float64 copies; and the activations of a batch, forward and backward.
-        floats = 2.0**self.max_depth * (5 * (last + leaf) + 4 * (d + leaf))
-        floats += 2.0**self.max_depth * 6 * recipe.batch_size
-        needed, free = 4.0 * floats, _free_memory()
-        if free is not None and needed > free:
-            raise ValueError(
-                f"max_depth={self.max_depth} needs about {needed / 2**30:.1f} GiB for "
-                f"{2**self.max_depth:,} leaves, but {free / 2**30:.1f} GiB are free: "
-                "choose a smaller max_depth"
-            )
 
     # Answers
 
@@ -372,8 +323,9 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> DGTEstimator:
         parameters = dict(header["parameters"])
         if isinstance(parameters["recipe"], dict):
-            recipe = {k: tuple(v) if isinstance(v, list) else v for k, v in parameters["recipe"].items()}
-            parameters["recipe"] = Recipe(**recipe)
+            recipe = parameters["recipe"].items()
+            parameters["recipe"] = Recipe(**{name: _as_tuple(value) for name, value in recipe})
+        parameters["hidden"] = _as_tuple(parameters["hidden"])
         model = cls(**parameters)
         model.n_features_in_ = int(header["n_features"])
         if header["feature_names"]:
@@ -405,21 +357,9 @@ def _plain(value: Any) -> Any:
     return None
 
 
-def _check_integer(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
-
-
-def _free_memory() -> float | None:
-    """Bytes that can be had now, where the system tells."""
-    try:
-        with open("/proc/meminfo") as stream:
-            for line in stream:
-                if line.startswith("MemAvailable:"):
-                    return float(line.split()[1]) * 1024
-        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (OSError, ValueError, AttributeError):
-        return None
+def _as_tuple(value: Any) -> Any:
+    """JSON has no tuples: lists of widths are what it made of them."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _hold_out(examples: Examples, fraction: float, seed: int) -> tuple[Examples, Examples]:

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from dgtrees.estimators.base import DGTEstimator
+from dgtrees.estimators.checks import unchanged_on_error
 from dgtrees.learn.recipe import Recipe
 
 __all__ = ["DGTClassifier"]
@@ -119,27 +120,35 @@ class DGTClassifier(ClassifierMixin, DGTEstimator):
     def _n_classes(self) -> int:
         return len(self.classes_)
 
-    def _read_target(self, y: Any, first: bool) -> np.ndarray:
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        if y.dtype.kind == "f" and not np.isfinite(y).all():
-            row = int(np.flatnonzero(~np.isfinite(y))[0])
-            raise ValueError(f"y must not contain NaN or infinity, got {y[row]} in row {row}")
-        classes = np.unique(y)
-        if first:
-            if len(classes) < 2:
-                raise ValueError(
-                    f"y must have at least 2 classes, got 1 class, {classes[0]!r}: "
-                    "there is nothing to tell apart; check the target column"
-                )
-            self.classes_ = classes
-        unknown = np.setdiff1d(classes, self.classes_)
+    def _learn_target(self, y: Any) -> None:
+        classes = np.unique(self._labels(y))
+        if len(classes) == 1:
+            raise ValueError(
+                f"y must have at least 2 classes, got 1 class, {classes[0]!r}: "
+                "there is nothing to tell apart; check the target column"
+            )
+        self.classes_ = classes
+
+    def _read_target(self, y: Any) -> np.ndarray:
+        y = self._labels(y)
+        unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
             raise ValueError(
                 f"y holds {unknown[0]!r}, which is none of the classes {self.classes_.tolist()}: "
                 "give all classes to fit, or to the first partial_fit"
             )
         return np.searchsorted(self.classes_, y)
+
+    def _labels(self, y: Any) -> np.ndarray:
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            row = int(np.flatnonzero(~np.isfinite(y))[0])
+            raise ValueError(
+                f"y must not contain NaN or infinity, got {y[row]} in row {row}: "
+                "drop such rows or give them a class"
+            )
+        check_classification_targets(y)
+        return y
 
     def _row_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if self.class_weight is None:
@@ -164,19 +173,21 @@ class DGTClassifier(ClassifierMixin, DGTEstimator):
         classes : array-like, required in the first call
             All classes there will ever be.
         """
-        if not hasattr(self, "_trainer_") and not hasattr(self, "tree_"):
+        if not hasattr(self, "tree_"):
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit")
-            self.classes_ = np.unique(classes)
-            if len(self.classes_) < 2:
+            if len(np.unique(classes)) < 2:
                 raise ValueError(f"classes must name at least 2 classes, got {classes!r}")
-            return self._partial_fit(X, y, sample_weight)
-        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"classes must stay {self.classes_.tolist()} between calls to partial_fit, "
                 f"got {np.unique(classes).tolist()}"
             )
-        return self._partial_fit(X, y, sample_weight)
+        with unchanged_on_error(self):
+            if classes is not None:
+                self.classes_ = np.unique(classes)
+            self._partial_fit(X, y, sample_weight)
+        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Most probable class of every row."""

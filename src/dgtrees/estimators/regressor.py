@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array
 
 from dgtrees.estimators.base import DGTEstimator
+from dgtrees.estimators.checks import unchanged_on_error
 from dgtrees.learn.recipe import Recipe
 
 __all__ = ["DGTRegressor"]
@@ -108,23 +109,37 @@ class DGTRegressor(RegressorMixin, DGTEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _read_target(self, y: Any, first: bool) -> np.ndarray:
+    @property
+    def _outputs_per_leaf(self) -> int:
+        return self._n_outputs
+
+    def _learn_target(self, y: Any) -> None:
+        y = self._values(y)
+        self._n_outputs, self._single = 1 if y.ndim == 1 else y.shape[1], y.ndim == 1
+
+    def _read_target(self, y: Any) -> np.ndarray:
+        y = self._values(y)
+        outputs = 1 if y.ndim == 1 else y.shape[1]
+        if outputs != self._n_outputs:
+            raise ValueError(f"y must have {self._n_outputs} outputs as in fit, got {outputs}")
+        return y.reshape(len(y), outputs)
+
+    def _values(self, y: Any) -> np.ndarray:
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
         if y.ndim > 2:
             raise ValueError(f"y must have shape (rows,) or (rows, outputs), got {y.shape}")
-        outputs = 1 if y.ndim == 1 else y.shape[1]
-        if first:
-            self._n_outputs, self._single = outputs, y.ndim == 1
-        elif outputs != self._n_outputs:
-            raise ValueError(f"y must have {self._n_outputs} outputs as in fit, got {outputs}")
-        return y.reshape(len(y), outputs)
+        return y
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> DGTRegressor:
         """One pass over a batch of rows, going on from what has been learnt.
 
         The first call fixes columns, categories and scales.
         """
-        return self._partial_fit(X, y, sample_weight)
+        with unchanged_on_error(self):
+            if not hasattr(self, "tree_"):
+                self._learn_target(y)
+            self._partial_fit(X, y, sample_weight)
+        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted values, (rows,) or (rows, outputs) as y was in fit."""

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dgtrees.learn.quantizers import QUANTIZERS, Quantizer
+from dgtrees.learn.quantizers import QUANTIZERS, Quantizer, compiled
 from dgtrees.tree import kernels
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.topology import n_internal, n_leaves
@@ -98,7 +98,7 @@ def _branch_probabilities(levels: list[Tensor], form: int) -> list[Tensor]:
 
 def _soft_leaves(decisions: Tensor, form: int) -> Tensor:
     """Soft distribution over leaves (batch, leaves); differentiated by `_MixedLeaves`."""
-    if decisions.device.type == "cpu":
+    if compiled(decisions):
         out = decisions.new_empty(decisions.shape[0], decisions.shape[1] + 1)
         kernels.leaf_probabilities(decisions.numpy(), form, out.numpy())
         return out
@@ -114,7 +114,7 @@ def _soft_leaves(decisions: Tensor, form: int) -> Tensor:
 
 def decision_gradient(decisions: Tensor, leaf_scores: Tensor, form: int) -> Tensor:
     """d sum_l q_l leaf_scores_l / d decisions: the Numba kernel on CPU, torch elsewhere."""
-    if decisions.device.type != "cpu":
+    if not compiled(decisions):
         return _closed_form_gradient(decisions, leaf_scores, form)
     gradient = torch.empty_like(decisions)
     kernels.tree_gradient(
@@ -307,7 +307,7 @@ class TrainableTree(nn.Module):
 
     def _reached(self, decisions: Tensor) -> Tensor:
         batch, n_nodes = decisions.shape
-        if decisions.device.type == "cpu":
+        if compiled(decisions):
             leaf = torch.empty(batch, dtype=torch.int64)
             kernels.leaf_of_decisions(decisions.numpy(), leaf.numpy())
             return leaf

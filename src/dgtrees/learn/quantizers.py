@@ -17,7 +17,20 @@ from torch import Tensor, nn
 
 from dgtrees.tree import kernels
 
-__all__ = ["QUANTIZERS", "AnnealedSigmoid", "LearnedStep", "Quantizer", "ScaledSign", "Sign"]
+__all__ = [
+    "QUANTIZERS",
+    "AnnealedSigmoid",
+    "LearnedStep",
+    "Quantizer",
+    "ScaledSign",
+    "Sign",
+    "compiled",
+]
+
+
+def compiled(tensor: Tensor) -> bool:
+    """Whether the Numba kernels can work on a tensor; other devices use torch operations."""
+    return tensor.device.type == "cpu"
 
 
 class Quantizer(nn.Module):
@@ -41,7 +54,7 @@ class _HardSign(torch.autograd.Function):
     def forward(ctx: Any, a: Tensor, size: float, slope: float) -> Tensor:
         ctx.save_for_backward(a)
         ctx.slope = slope
-        if a.device.type != "cpu":
+        if not compiled(a):
             return torch.where(a >= 0, size, -size)
         a_array = a.numpy()
         decisions = torch.empty_like(a)
@@ -52,7 +65,7 @@ class _HardSign(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
         (a,) = ctx.saved_tensors
         (grad,) = grads
-        if a.device.type != "cpu":
+        if not compiled(a):
             return grad * (a.abs() <= 1) * ctx.slope, None, None
         a_array = a.numpy()
         result = torch.empty_like(a)

@@ -43,6 +43,11 @@ class Recipe:
         `min_epochs` and at most `max_epochs` passes.
     l1, l2
         Penalties on the product of the layers' absolute or squared weights, layer by layer.
+    scaling
+        What a feature is divided by before training: "standard" its standard deviation;
+        "absolute" its mean absolute deviation (as a normal distribution's standard deviation),
+        where that is smaller, so that a few extreme values do not hide the rest; "between" the
+        geometric mean of the two.
     input_noise
         Standard deviation of Gaussian noise on the standardised inputs while training.
     label_smoothing
@@ -80,6 +85,7 @@ class Recipe:
     max_epochs: int = 300
     l1: float = 0.0
     l2: float = 0.0
+    scaling: str = "standard"
     input_noise: float = 0.0
     label_smoothing: float = 0.0
     averaging: float = 0.0
@@ -92,6 +98,7 @@ class Recipe:
             "optimizer": ("adamw", "rmsprop", "sgd"),
             "schedule": ("cosine", "constant"),
             "anneal_schedule": ("linear", "log"),
+            "scaling": ("standard", "absolute", "between"),
         }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
@@ -141,16 +148,19 @@ RECIPES: dict[str, dict[str, Recipe]] = {
             leaf_learning_rate=1e-1,
             input_noise=0.1,
             label_smoothing=0.05,
-            refit_strength=1.0,
         ),
         "regression": Recipe(
-            n_layers=3,
-            hidden=128,
-            softmax_scale=0.5,
-            learning_rate=1e-3,
-            leaf_learning_rate=1e-2,
-            l1=3e-5,
-            refit_strength=1.0,
+            n_layers=4,
+            hidden=48,
+            softmax_scale=0.35,
+            learning_rate=6e-3,
+            leaf_learning_rate=2e-2,
+            batch_size=256,
+            steps=4000,
+            max_epochs=150,
+            scaling="absolute",
+            input_noise=0.05,
+            averaging=0.9995,
         ),
     },
     "paper": {"classification": _PAPER, "regression": _PAPER},

@@ -53,7 +53,7 @@ class Trainer:
         seed: int,
     ) -> None:
         self.recipe, self.n_classes = recipe, n_classes
-        self.center, self.scale = _moments(first.X, first.weight)
+        self.center, self.scale = _moments(first.X, first.weight, recipe.scaling)
         self.constant = self.scale == 0
         self.scale[self.constant] = 1.0
         if n_classes:
@@ -164,13 +164,20 @@ class Trainer:
         return Rows(X, y, torch.from_numpy(weight.astype(np.float32)))
 
 
-def _moments(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean and standard deviation of every column."""
+def _moments(
+    values: np.ndarray, weight: np.ndarray, scaling: str = "standard"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted mean of every column and its scale, 0 for columns that do not vary."""
     share = weight / weight.sum()
     # einsum, not a matrix product: its order of summation does not depend on BLAS's threads.
     center = np.einsum("n,nd->d", share, values)
     deviation = values - center
     spread = np.sqrt(np.einsum("n,nd,nd->d", share, deviation, deviation))
+    if scaling != "standard":
+        # A normal variable's mean absolute deviation is sqrt(2 / pi) of its standard deviation.
+        absolute = np.einsum("n,nd->d", share, np.abs(deviation)) * np.sqrt(np.pi / 2.0)
+        absolute = np.minimum(absolute, spread)
+        spread = absolute if scaling == "absolute" else np.sqrt(absolute * spread)
     # A constant column's deviation is rounding error, not a scale.
     tiny = 1e-12 * np.maximum(np.abs(values).max(axis=0), 1e-300)
     return center, np.where(spread <= tiny, 0.0, spread)

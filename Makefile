@@ -1,0 +1,51 @@
+# Every target sets up what it needs: a virtual environment in .venv, with the exact versions of
+# constraints.txt. Only Python >= 3.11, make and git have to be there.
+
+PYTHON ?= python3
+BIN := .venv/bin
+SET_UP := .venv/.set-up
+
+.PHONY: demo test check bench accuracy docs format clean help
+
+help:
+	@echo "make demo      train trees on two bundled data sets, compare, draw: results in demo/"
+	@echo "make test      the test suite"
+	@echo "make check     style, types, architecture, documentation"
+	@echo "make bench     speed, as ratios measured side by side"
+	@echo "make accuracy  the paper's data sets, 5 seeds (needs the data: DGTREES_DATA)"
+
+$(SET_UP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "dgtrees needs Python >= 3.11: call make with PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(SET_UP)
+	$(BIN)/python examples/demo.py
+
+test: $(SET_UP)
+	$(BIN)/python -m pytest
+
+check: $(SET_UP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/mkdocs build --strict --quiet
+
+format: $(SET_UP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(SET_UP)
+	$(BIN)/mkdocs serve
+
+bench: $(SET_UP)
+	$(BIN)/python -m benchmarks.speed
+
+accuracy: $(SET_UP)
+	$(BIN)/python -m benchmarks.accuracy
+
+clean:
+	rm -rf .venv site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis

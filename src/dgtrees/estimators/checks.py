@@ -1,0 +1,103 @@
+"""Checks that come before training: parameters, memory, and a way back when something fails."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from dgtrees.learn.recipe import RECIPES, Recipe
+
+__all__ = ["check_memory", "checked_recipe", "unchanged_on_error"]
+
+# Parameters of an estimator that replace a field of its recipe when they are not None.
+_RECIPE_OVERRIDES = {
+    "n_layers": "n_layers",
+    "hidden": "hidden",
+    "loss": "loss",
+    "max_epochs": "epochs",
+    "batch_size": "batch_size",
+    "learning_rate": "learning_rate",
+    "l1": "l1",
+    "l2": "l2",
+    "patience": "patience",
+}
+
+
+@contextmanager
+def unchanged_on_error(estimator: Any) -> Iterator[None]:
+    """Give an estimator its attributes back if the block raises: no half-fitted models."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def checked_recipe(estimator: Any, task: str) -> Recipe:
+    """An estimator's recipe with its own parameters in it, everything checked."""
+    _check_integer("max_depth", estimator.max_depth, 0)
+    if estimator.leaf not in ("constant", "linear"):
+        raise ValueError(f"leaf must be 'constant' or 'linear', got {estimator.leaf!r}")
+    fraction = estimator.validation_fraction
+    if fraction is not None and not (isinstance(fraction, Real) and 0 < fraction < 1):
+        raise ValueError(f"validation_fraction must be between 0 and 1 or None, got {fraction!r}")
+    for name in ("n_layers", "max_epochs", "batch_size", "patience"):
+        if getattr(estimator, name) is not None:
+            _check_integer(name, getattr(estimator, name), 1)
+    if isinstance(estimator.recipe, Recipe):
+        recipe = estimator.recipe
+    elif isinstance(estimator.recipe, str) and estimator.recipe in RECIPES:
+        recipe = RECIPES[estimator.recipe][task]
+    else:
+        raise ValueError(
+            f"recipe must be one of {', '.join(RECIPES)} or a Recipe, got {estimator.recipe!r}"
+        )
+    changes = {
+        field: getattr(estimator, name)
+        for name, field in _RECIPE_OVERRIDES.items()
+        if getattr(estimator, name) is not None
+    }
+    return replace(recipe, **changes) if changes else recipe
+
+
+def _check_integer(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+
+
+def check_memory(max_depth: int, leaf: str, d: int, outputs: int, recipe: Recipe) -> None:
+    """Refuse a depth whose arrays cannot fit, before anything is allocated."""
+    if recipe.n_layers == 1:
+        last = d
+    else:
+        last = 2046 if isinstance(recipe.hidden, str) else int(np.max(recipe.hidden))
+    per_leaf = outputs * (1 + (d if leaf == "linear" else 0))
+    # Weight, gradient, two moments of the optimiser, average and best copy, in float32; the folded
+    # float64 copies; and the activations of a batch, forward and backward.
+    floats = 6 * (last + per_leaf) + 4 * (d + per_leaf) + 6 * recipe.batch_size
+    needed, free = 4.0 * floats * 2.0**max_depth, _free_memory()
+    if free is not None and needed > free:
+        raise ValueError(
+            f"max_depth={max_depth} needs about {needed / 2**30:,.1f} GiB for {2**max_depth:,} "
+            f"leaves, but {free / 2**30:.1f} GiB are free: choose a smaller max_depth"
+        )
+
+
+def _free_memory() -> float | None:
+    """Bytes that can be had now, where the system tells."""
+    try:
+        with open("/proc/meminfo") as stream:
+            for line in stream:
+                if line.startswith("MemAvailable:"):
+                    return float(line.split()[1]) * 1024
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, AttributeError):
+        return None

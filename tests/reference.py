@@ -1,0 +1,158 @@
+"""The slow, dense, readable versions that every fast path is compared with.
+
+Nothing here is used by the library. Trees are complete; node and leaf numbers are those of
+`dgtrees.tree.topology`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgtrees.tree.topology import ancestors, n_leaves, sides
+
+
+def path_matrix(height: int) -> Tensor:
+    """S(i, l) spread over nodes: (nodes, leaves), 0 where node is no ancestor of leaf."""
+    matrix = torch.zeros(2**height - 1, n_leaves(height), dtype=torch.float64)
+    for i in range(height):
+        for leaf in range(n_leaves(height)):
+            matrix[ancestors(height)[i, leaf], leaf] = float(sides(height)[i, leaf])
+    return matrix
+
+
+class StraightThroughSign(torch.autograd.Function):
+    """sgn(a) with sgn(0) = 1, and derivative 1[|a| <= 1]."""
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return torch.where(a >= 0, 1.0, -1.0).to(a.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (a,) = ctx.saved_tensors
+        return grad * (a.abs() <= 1)
+
+
+class HardestLeaf(torch.autograd.Function):
+    """One-hot of the most probable leaf forward, the identity backward."""
+
+    @staticmethod
+    def forward(ctx, q):
+        return torch.nn.functional.one_hot(q.argmax(dim=1), q.shape[1]).to(q.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def soft_leaves(decisions: Tensor, path: str = "sum") -> Tensor:
+    """Distribution over leaves that decisions in [-s, s] define: soft-max of sums, or products."""
+    height = (decisions.shape[1] + 1).bit_length() - 1
+    matrix = path_matrix(height).to(decisions.dtype)
+    if path == "sum":
+        return torch.softmax(decisions @ matrix, dim=1)
+    q = torch.ones(decisions.shape[0], matrix.shape[1], dtype=decisions.dtype)
+    for i in range(height):
+        node = torch.as_tensor(ancestors(height)[i])
+        side = torch.as_tensor(sides(height)[i]).to(decisions.dtype)
+        q = q * (1 + decisions[:, node] * side) / 2
+    return q
+
+
+def tree_output(
+    activations: Tensor, leaf_outputs: Tensor, scale: float = 1.0, path: str = "sum"
+) -> Tensor:
+    """Prediction of a hard tree whose gradient is that of the soft one, by autograd alone.
+
+    `leaf_outputs` is (leaves, outputs), or (batch, leaves, outputs) where leaves are functions of
+    x. Leaves receive gradient through the hard choice, nodes through the soft distribution.
+    """
+    decisions = StraightThroughSign.apply(activations) * scale
+    q = soft_leaves(decisions, path)
+    hard = torch.nn.functional.one_hot(q.detach().argmax(dim=1), q.shape[1]).to(q.dtype)
+    formula = "bl,lk->bk" if leaf_outputs.ndim == 2 else "bl,blk->bk"
+    through_leaves = torch.einsum(formula, hard, leaf_outputs)
+    through_nodes = torch.einsum(formula, q, leaf_outputs.detach())
+    return through_leaves + through_nodes - through_nodes.detach()
+
+
+def algorithm_2(x: np.ndarray, W: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """BackProp of the paper, line by line, for K = 1 and L = 1: (d f / d W, d f / d theta).
+
+    `x` has its constant 1 appended; `W` is (nodes, d + 1).
+    """
+    height = len(theta).bit_length() - 1
+    leaves = 2**height
+    index, side = ancestors(height), sides(height)
+    a = W @ x  # line 8
+    sgn = np.where(a >= 0, 1.0, -1.0)
+    q = np.zeros(leaves)  # line 10
+    grad_q = np.zeros((leaves, *W.shape))  # line 11
+    for leaf in range(leaves):
+        for i in range(height):
+            node = index[i, leaf]
+            q[leaf] += sgn[node] * side[i, leaf]
+            if abs(a[node]) <= 1:
+                grad_q[leaf, node] += side[i, leaf] * x
+    z = np.exp(q).sum()  # line 12
+    v = (np.exp(q) * theta).sum()  # line 13
+    grad_W = np.zeros_like(W)
+    for leaf in range(leaves):  # line 14
+        grad_W += (theta[leaf] - v / z) * np.exp(q[leaf]) * grad_q[leaf] / z
+    grad_theta = np.zeros(leaves)
+    grad_theta[np.argmax(q)] = 1.0  # lines 4 and 5
+    return grad_W, grad_theta
+
+
+def route_all_nodes(X: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """Leaf of every row of a complete tree by evaluating every node."""
+    right = X @ weights.T + bias >= 0
+    height = (len(bias) + 1).bit_length() - 1
+    node = np.zeros(len(X), dtype=int)
+    for _ in range(height):
+        node = 2 * node + 1 + right[np.arange(len(X)), node]
+    return node - len(bias)
+
+
+def fixed_order_dot(w: np.ndarray, x: np.ndarray) -> float:
+    """The dot product in the order the kernels promise, in plain Python floats."""
+    stop = len(w) - len(w) % 8
+    lanes = [0.0] * 8
+    for i in range(stop):
+        lanes[i % 8] += float(w[i]) * float(x[i])
+    while len(lanes) > 1:
+        half = len(lanes) // 2
+        lanes = [lanes[j] + lanes[j + half] for j in range(half)]
+    total = lanes[0]
+    for i in range(stop, len(w)):
+        total += float(w[i]) * float(x[i])
+    return total
+
+
+def route_slowly(x: np.ndarray, tree) -> int:
+    """Leaf of one row of any ObliqueTree, in plain Python."""
+    node = 0
+    while tree.n_nodes:
+        right = fixed_order_dot(tree.weights[node], x) + tree.bias[node] >= 0
+        node = int(tree.right[node] if right else tree.left[node])
+        if node < 0:
+            return ~node
+    return 0
+
+
+class DenseTree(torch.nn.Module):
+    """The plain way to train such a tree: a dense path matrix and autograd, for benchmarks."""
+
+    def __init__(self, in_features: int, out_features: int, height: int) -> None:
+        super().__init__()
+        self.nodes = torch.nn.Linear(in_features, 2**height - 1)
+        self.leaves = torch.nn.Parameter(0.1 * torch.randn(2**height, out_features))
+        self.register_buffer("paths", path_matrix(height).float())
+
+    def forward(self, x: Tensor) -> Tensor:
+        decisions = StraightThroughSign.apply(self.nodes(x))
+        q = torch.softmax(decisions @ self.paths, dim=1)
+        return HardestLeaf.apply(q) @ self.leaves
