@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import reference
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
 from dgtrees.learn import TrainableTree, module, quantizers
 from dgtrees.learn.quantizers import QUANTIZERS, AnnealedSigmoid
 from dgtrees.tree import kernels

@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-import reference
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
 from dgtrees.tree import kernels
 
 FORMS = {"equal": kernels.SUM_EQUAL, "general": kernels.SUM_GENERAL, "product": kernels.PRODUCT}
-
 
 
 @given(
@@ -64,9 +63,7 @@ def test_gradient_and_distribution_of_any_decisions(height, batch, spread, seed,
     gradient, probabilities = np.empty_like(decisions), np.empty_like(scores)
     kernels.tree_gradient(decisions, scores, FORMS[form], gradient)
     kernels.leaf_probabilities(decisions, FORMS[form], probabilities)
-    expected, q = reference_gradient(
-        decisions, scores, "product" if form == "product" else "sum"
-    )
+    expected, q = reference_gradient(decisions, scores, "product" if form == "product" else "sum")
     np.testing.assert_allclose(gradient, expected, atol=1e-10)
     np.testing.assert_allclose(probabilities, q, atol=1e-12)
 

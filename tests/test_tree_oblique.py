@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
 from dgtrees.tree import ObliqueTree
 from dgtrees.tree.oblique import available_threads
 

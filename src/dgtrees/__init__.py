@@ -20,7 +20,7 @@ _HOMES = {
 }
 _KINDS = ("DGTClassifier", "DGTRegressor")
 
-__all__ = [  # noqa: F822
+__all__ = [
     "DGTClassifier",
     "DGTRegressor",
     "DGTreesError",

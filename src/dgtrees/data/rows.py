@@ -18,7 +18,7 @@ _CHUNK_ROWS = 4096
 
 @dataclass(frozen=True)
 class Examples:
-    """Encoded rows (rows, d), targets (rows,) of classes or (rows, outputs), and weights (rows,)."""
+    """Encoded rows (rows, d), classes (rows,) or values (rows, outputs), weights (rows,)."""
 
     X: np.ndarray
     y: np.ndarray

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DGTEstimator"]
 
+
 class DGTEstimator(CallbackSupportMixin, BaseEstimator):
     """Base of the estimators; subclasses say what a target is."""
 
@@ -137,7 +138,7 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """One pass over a batch of rows, going on from what has been learnt so far."""
-        trainer = getattr(self, "_trainer_", None)
+        trainer: Any = getattr(self, "_trainer_", None)
         first = trainer is None
         if first and hasattr(self, "tree_"):
             raise StateError(
@@ -222,7 +223,7 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _read_table(self, X: Any, first: bool) -> np.ndarray | list[tuple[str, np.ndarray]]:
         """An array of floats, or columns where some are categories."""
-        encoder = getattr(self, "_encoder", None)
+        encoder: Any = getattr(self, "_encoder", None)
         if first:
             categories = is_frame(X) and any(v.dtype == object for _, v in columns_of(X))
         else:

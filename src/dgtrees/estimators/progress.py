@@ -53,9 +53,7 @@ def progress_bar(show: bool, label: str) -> Iterator[tuple[EpochCallback, ...]]:
 class EpochTasks:
     """Reports every epoch to scikit-learn's callbacks as a subtask of fit."""
 
-    def __init__(
-        self, estimator: Any, n_epochs: int, state: Callable[[], dict[str, Any]]
-    ) -> None:
+    def __init__(self, estimator: Any, n_epochs: int, state: Callable[[], dict[str, Any]]) -> None:
         self.estimator, self.state = estimator, state
         self.root = estimator._init_callback_context(max_subtasks=n_epochs)
         self.root.call_on_fit_task_begin(estimator=estimator)
@@ -68,6 +66,7 @@ class EpochTasks:
         )
 
     def __call__(self, epoch: int, n_epochs: int, metrics: dict[str, float]) -> bool:
+        """End an epoch's task and begin the next; True if a callback wants to stop."""
         stop = self.epoch.call_on_fit_task_end(
             estimator=self.estimator, reconstruction_attributes=self.state
         )

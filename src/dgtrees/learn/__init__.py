@@ -13,7 +13,7 @@ _HOMES = {
     "fit_tree": "batch",
 }
 
-__all__ = ["RECIPES", "Recipe", "TrainableTree", "Trainer", "fit_tree"]  # noqa: F822
+__all__ = ["RECIPES", "Recipe", "TrainableTree", "Trainer", "fit_tree"]
 
 
 def __getattr__(name: str) -> Any:

@@ -96,8 +96,11 @@ def make_optimizer(module: TrainableTree, recipe: Recipe) -> torch.optim.Optimiz
     leaves = module.leaf_parameters()
     ids = {id(p) for p in leaves}
     nodes = [p for p in module.parameters() if id(p) not in ids]
+    rate = recipe.learning_rate
+    if recipe.rate_features is not None:
+        rate *= min(1.0, (recipe.rate_features / module.in_features) ** 0.5)
     groups = [
-        {"params": nodes, "lr": recipe.learning_rate, "weight_decay": recipe.weight_decay},
+        {"params": nodes, "lr": rate, "weight_decay": recipe.weight_decay},
         {"params": leaves, "lr": recipe.leaf_learning_rate, "weight_decay": 0.0},
     ]
     groups = [group for group in groups if group["params"]]
@@ -140,9 +143,9 @@ def _add_penalty(module: TrainableTree, recipe: Recipe) -> None:
 
     By hand, because six more autograd nodes a layer cost as much as the whole tree gradient.
     """
-    for layer in module.layers:
+    for layer in module.linear_layers():
         weight = layer.weight
-        assert isinstance(weight, Tensor) and weight.grad is not None
+        assert weight.grad is not None
         if recipe.l1:
             weight.grad.add_(weight.sign(), alpha=recipe.l1)
         if recipe.l2:
@@ -220,10 +223,11 @@ def fit_tree(
     result = TrainingResult()
     keeper = _Best(module, maximize=classification)
     average = _RunningAverage(module, recipe.averaging) if recipe.averaging else None
-    steps = -(-len(train) // recipe.batch_size)
+    batch_size = recipe.rows_a_step(len(train))
+    steps = -(-len(train) // batch_size)
     noise = None
     if recipe.input_noise:
-        largest = min(recipe.batch_size, len(train)) * train.X.shape[1]
+        largest = min(batch_size, len(train)) * train.X.shape[1]
         noise = _NoisePool(recipe.input_noise, generator, largest)
     base_rates = [group["lr"] for group in optimizer.param_groups]
     with one_thread():
@@ -232,7 +236,7 @@ def fit_tree(
             module.quantizer.set_progress(epoch / max(1, n_epochs - 1))
             total = 0.0
             order = torch.randperm(len(train), generator=generator)
-            for step, rows in enumerate(order.split(recipe.batch_size)):
+            for step, rows in enumerate(order.split(batch_size)):
                 rate = _rate(recipe, (epoch + step / steps) / n_epochs)
                 for group, base in zip(optimizer.param_groups, base_rates, strict=True):
                     group["lr"] = base * rate
@@ -267,8 +271,8 @@ def fit_tree(
             for name, value in metrics.items():
                 result.history.setdefault(name, []).append(value)
             result.n_epochs = epoch + 1
-            if any([callback(epoch + 1, n_epochs, metrics) for callback in callbacks]):
-                result.stopped_early = True
+            for callback in callbacks:  # all of them, even if the first one asks to stop
+                result.stopped_early |= bool(callback(epoch + 1, n_epochs, metrics))
             if recipe.patience is not None and epoch + 1 - keeper.epoch >= recipe.patience:
                 result.stopped_early = result.stopped_early or score is not None
             if result.stopped_early:
@@ -304,7 +308,7 @@ class _RunningAverage:
     """Exponential average of the parameters, with its start-up bias removed."""
 
     def __init__(self, module: TrainableTree, decay: float) -> None:
-        self.parameters = list(module.parameters())
+        self.parameters: list[Tensor] = list(module.parameters())
         self.decay = decay
         self.average = [p.detach().clone() for p in self.parameters]
         self.steps = 0

@@ -7,7 +7,8 @@ It knows nothing of data sets, epochs or optimisers (`batch.py`) and ends in an 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -245,7 +246,7 @@ class TrainableTree(nn.Module):
         # Only the last layer has a bias: with linear layers an earlier one would add nothing.
         self.layers = nn.ModuleList(
             nn.Linear(a, b, bias=i == n_layers - 1)
-            for i, (a, b) in enumerate(zip(widths, widths[1:], strict=False))
+            for i, (a, b) in enumerate(pairwise(widths))
             if b > 0
         )
         self.leaf_values = nn.Parameter(torch.zeros(n_leaves(max_depth), out_features))
@@ -258,8 +259,7 @@ class TrainableTree(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw node weights anew, with zero biases and small random leaves."""
-        for layer in self.layers:
-            assert isinstance(layer, nn.Linear)
+        for layer in self.linear_layers():
             layer.reset_parameters()
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
@@ -272,6 +272,10 @@ class TrainableTree(nn.Module):
         if self.path == "product":
             return kernels.PRODUCT
         return kernels.SUM_EQUAL if self.quantizer.equal_size else kernels.SUM_GENERAL
+
+    def linear_layers(self) -> list[nn.Linear]:
+        """The layers whose product is the node weights, first to last."""
+        return cast(list[nn.Linear], list(self.layers))
 
     def leaf_parameters(self) -> list[nn.Parameter]:
         """Parameters of the leaves, which want a larger learning rate than the nodes'."""
@@ -319,12 +323,13 @@ class TrainableTree(nn.Module):
 
     @torch.no_grad()
     def harden(self) -> ObliqueTree:
-        """Multiply the layers out in float64: the `ObliqueTree` that predicts as this layer does."""
+        """The `ObliqueTree` that predicts as this layer does; layers are multiplied in float64."""
         if len(self.layers):
-            product = self.layers[0].weight.double()
-            for layer in self.layers[1:]:
-                product = layer.weight.double() @ product  # type: ignore[operator]
-            bias = self.layers[-1].bias.double().cpu().numpy()  # type: ignore[operator]
+            linear = self.linear_layers()
+            product = linear[0].weight.double()
+            for layer in linear[1:]:
+                product = layer.weight.double() @ product
+            bias = linear[-1].bias.double().cpu().numpy()
             weights = product.cpu().numpy()
         else:
             weights, bias = np.zeros((0, self.in_features)), np.zeros(0)

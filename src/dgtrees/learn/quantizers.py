@@ -78,6 +78,7 @@ class Sign(Quantizer):
     """The sign with the straight-through estimator, as in Algorithm 2 of the paper."""
 
     def forward(self, a: Tensor) -> Tensor:
+        """Decisions of a batch, (batch, nodes)."""
         return _HardSign.apply(a, self.scale, self.scale)
 
 
@@ -85,6 +86,7 @@ class ScaledSign(Quantizer):
     """The sign times the batch's mean |a| (Rastegari et al. 2016): sharper as training goes on."""
 
     def forward(self, a: Tensor) -> Tensor:
+        """Decisions of a batch, (batch, nodes)."""
         size = float(a.detach().abs().mean()) * self.scale
         return _HardSign.apply(a, size, 1.0)
 
@@ -118,6 +120,7 @@ class LearnedStep(Quantizer):
         self.register_buffer("started", torch.tensor(False))
 
     def forward(self, a: Tensor) -> Tensor:
+        """Decisions of a batch, (batch, nodes)."""
         if self.training and not self.started:
             with torch.no_grad():
                 self.alpha.copy_(2.0 * self.scale * a.abs().mean().clamp_min(1e-3))
@@ -143,12 +146,14 @@ class AnnealedSigmoid(Quantizer):
         self.steepness = start
 
     def set_progress(self, fraction: float) -> None:
+        """Steepen the sigmoid."""
         if self.schedule == "log":
             self.steepness = self.start * (self.stop / self.start) ** fraction
         else:
             self.steepness = self.start + (self.stop - self.start) * fraction
 
     def forward(self, a: Tensor) -> Tensor:
+        """Decisions of a batch, (batch, nodes)."""
         return self.scale * torch.tanh(0.5 * self.steepness * a)
 
 

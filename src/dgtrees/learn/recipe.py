@@ -32,12 +32,15 @@ class Recipe:
     optimizer, learning_rate, leaf_learning_rate, momentum, weight_decay
         "adamw", "rmsprop" or "sgd". Leaves learn at their own rate. Momentum is RMSprop's and
         SGD's. Weight decay is decoupled and on node weights only.
+    rate_features
+        Inputs wider than this many features learn more slowly, by the square root of the excess,
+        because a step then moves the activations further; None for no such correction.
     schedule, restarts
         "cosine" goes from the rate to zero, `restarts` times again from the start; or "constant".
     clip
         Largest norm of the gradient, 0 for no clipping.
-    batch_size
-        Rows a step.
+    batch_size, min_batches
+        Rows a step; fewer where there would otherwise be less than `min_batches` steps a pass.
     epochs, steps, min_epochs, max_epochs
         Passes over the data. With epochs=None about `steps` updates are made, in at least
         `min_epochs` and at most `max_epochs` passes.
@@ -73,12 +76,14 @@ class Recipe:
     optimizer: str = "adamw"
     learning_rate: float = 3e-3
     leaf_learning_rate: float = 1e-1
+    rate_features: int | None = None
     momentum: float = 0.0
     weight_decay: float = 0.0
     schedule: str = "cosine"
     restarts: int = 0
     clip: float = 0.0
     batch_size: int = 128
+    min_batches: int = 1
     epochs: int | None = None
     steps: int = 10_000
     min_epochs: int = 60
@@ -105,7 +110,8 @@ class Recipe:
                 raise ValueError(
                     f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
                 )
-        positive = ("n_layers", "learning_rate", "leaf_learning_rate", "batch_size", "epochs")
+        positive: tuple[str, ...] = ("n_layers", "learning_rate", "leaf_learning_rate", "epochs")
+        positive += ("batch_size", "min_batches", "rate_features")
         positive += ("steps", "min_epochs", "max_epochs", "softmax_scale", "patience")
         positive += ("anneal_start", "anneal_stop")
         for field in fields(self):
@@ -119,6 +125,15 @@ class Recipe:
             if getattr(self, name) >= 1:
                 raise ValueError(f"{name} must be below 1, got {getattr(self, name)!r}")
 
+    def rows_a_step(self, rows: int) -> int:
+        """Rows of a batch when there are `rows` in all.
+
+        >>> recipe = Recipe(batch_size=256, min_batches=10)
+        >>> recipe.rows_a_step(100_000), recipe.rows_a_step(500)
+        (256, 50)
+        """
+        return max(1, min(self.batch_size, max(16, rows // self.min_batches)))
+
     def n_epochs(self, rows: int) -> int:
         """Passes over `rows` rows of training data.
 
@@ -127,7 +142,7 @@ class Recipe:
         """
         if self.epochs is not None:
             return self.epochs
-        steps_per_epoch = -(-rows // self.batch_size)
+        steps_per_epoch = -(-rows // self.rows_a_step(rows))
         return min(self.max_epochs, max(self.min_epochs, round(self.steps / steps_per_epoch)))
 
 
@@ -142,25 +157,30 @@ _PAPER = Recipe(
 RECIPES: dict[str, dict[str, Recipe]] = {
     "default": {
         "classification": Recipe(
+            min_batches=12,
             n_layers=2,
             hidden=128,
             learning_rate=3e-3,
-            leaf_learning_rate=1e-1,
-            input_noise=0.1,
+            leaf_learning_rate=5e-2,
+            rate_features=32,
+            input_noise=0.15,
             label_smoothing=0.05,
         ),
         "regression": Recipe(
+            min_batches=12,
             n_layers=4,
             hidden=48,
             softmax_scale=0.35,
             learning_rate=6e-3,
             leaf_learning_rate=2e-2,
+            rate_features=32,
             batch_size=256,
             steps=4000,
             max_epochs=150,
             scaling="absolute",
             input_noise=0.05,
             averaging=0.9995,
+            refit_strength=10.0,
         ),
     },
     "paper": {"classification": _PAPER, "regression": _PAPER},

@@ -111,9 +111,7 @@ class Trainer:
 
     def importance(self, rows: Examples) -> np.ndarray:
         """Importance of every input by the present splits, on these rows."""
-        return _importance(
-            self._tree(), self._scaled(rows.X), self._targets(rows), rows.weight
-        )
+        return _importance(self._tree(), self._scaled(rows.X), self._targets(rows), rows.weight)
 
     def _tree(self) -> ObliqueTree:
         with one_thread():

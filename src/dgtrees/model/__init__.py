@@ -1,0 +1,1 @@
+"""What becomes of a finished tree: files, text, pictures."""

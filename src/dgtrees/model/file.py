@@ -34,7 +34,7 @@ MAGIC = b"DGTREES\n"
 FORMAT_VERSION = 1
 _PREFIX = struct.Struct("<8sIQ32s")
 _ALIGNMENT = 64
-_DTYPES = {"<f8": np.dtype("<f8"), "<i4": np.dtype("<i4")}
+_DTYPES: dict[str, np.dtype] = {"<f8": np.dtype("<f8"), "<i4": np.dtype("<i4")}
 
 
 def write(path: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -118,7 +118,7 @@ def _arrays(header: dict[str, Any], data: memoryview) -> dict[str, np.ndarray]:
         dtype = _DTYPES[entry["dtype"]]
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         start = entry["offset"]
-        if not (isinstance(start, int) and 0 <= start and start + size <= len(data)):
+        if not (isinstance(start, int) and start >= 0 and start + size <= len(data)):
             raise ValueError(
                 f"array {name} of shape {shape} needs bytes {start}..{start + size}, "
                 f"there are {len(data)}"
@@ -142,7 +142,7 @@ def tree_from(arrays: dict[str, np.ndarray]) -> ObliqueTree:
     """The tree that `tree_arrays` described; refuses arrays that do not fit each other."""
     try:
         names = ("weights", "bias", "left", "right", "leaf_values")
-        tree = [arrays[f"tree.{name}"] for name in names]
-        return ObliqueTree(*tree, leaf_weights=arrays.get("tree.leaf_weights"))
+        tree = {name: arrays[f"tree.{name}"] for name in names}
+        return ObliqueTree(**tree, leaf_weights=arrays.get("tree.leaf_weights"))
     except (KeyError, ValueError) as error:
         raise ModelFileError(f"the model's arrays are not a tree: {error}") from error

@@ -116,7 +116,7 @@ def _lane_dot(_typing: Any, w: Any, x: Any, stop: Any) -> Any:
 def dot(w, x):
     """Dot product of two contiguous vectors in the one fixed order (see the module docstring)."""
     stop = w.shape[0] - w.shape[0] % LANES
-    total = _lane_dot(w, x, stop)
+    total = _lane_dot(w, x, stop)  # type: ignore[var-annotated]
     for i in range(stop, w.shape[0]):
         total += w[i] * x[i]
     return total
@@ -160,7 +160,7 @@ def column_sums_by_leaf(leaves, values, sums):
 
 @njit(nogil=True, cache=True)
 def hard_sign(activations, size, decisions):
-    """size where the activation is >= 0 and -size elsewhere (torch.where takes 20 times as long)."""
+    """size where the activation is >= 0, else -size; torch.where takes 20 times as long."""
     for row in range(activations.shape[0]):
         for n in range(activations.shape[1]):
             decisions[row, n] = size if activations[row, n] >= 0 else -size

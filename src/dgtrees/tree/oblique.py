@@ -141,14 +141,17 @@ class ObliqueTree:
 
     @property
     def n_leaves(self) -> int:
+        """Number of leaves."""
         return self.leaf_values.shape[0]
 
     @property
     def n_features(self) -> int:
+        """Length of a row."""
         return self.weights.shape[1]
 
     @property
     def n_outputs(self) -> int:
+        """Length of a prediction."""
         return self.leaf_values.shape[1]
 
     @cached_property
@@ -285,7 +288,10 @@ class ObliqueTree:
         start = int(stands_for[0]) if nodes else 0
         if start >= nodes or nodes == 0:
             return self._subset([], [], [], [start - nodes if nodes else 0])
-        kept, leaves, left, right = [start], [], [], []
+        kept = [start]
+        leaves: list[int] = []
+        left: list[int] = []
+        right: list[int] = []
         for node in kept:  # grows while we walk
             for children, side in ((left, self.left), (right, self.right)):
                 child = int(stands_for[position(side[node])])
@@ -307,7 +313,7 @@ class ObliqueTree:
             None if self.leaf_weights is None else self.leaf_weights[leaves],
         )
 
-    def _leaves_agree(self, a: int, b: int) -> bool:
+    def _leaves_agree(self, a: Any, b: Any) -> bool:
         same = np.array_equal(self.leaf_values[a], self.leaf_values[b])
         if self.leaf_weights is None:
             return same
@@ -353,9 +359,7 @@ class ObliqueTree:
         return np.ascontiguousarray(X)
 
 
-def _split(
-    work: Callable[[int, int], None], rows: int, cost: int, n_threads: int | None
-) -> None:
+def _split(work: Callable[[int, int], None], rows: int, cost: int, n_threads: int | None) -> None:
     """Run work(start, stop) over all rows, on several threads where that pays."""
     threads = available_threads() if n_threads is None else n_threads
     if threads <= 1 or rows < 2 or (n_threads is None and rows * cost < _THREADING_PAYS):

@@ -1,0 +1,85 @@
+"""A tree as text: rules in the names and units of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = ["describe_leaf", "describe_split", "tree_text"]
+
+
+def tree_text(
+    tree: ObliqueTree,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    max_weights: int = 4,
+    digits: int = 3,
+) -> str:
+    """The tree as indented rules, the largest weights of every split first.
+
+    With `class_names` leaves are shown as probabilities of the likeliest classes.
+
+    Examples
+    --------
+    >>> tree = ObliqueTree.complete([[1.0, -2.0]], [0.5], [[10.0], [20.0]])
+    >>> print(tree_text(tree, ["height", "age"]))
+    -2 age + 1 height + 0.5 >= 0?
+      no:  10
+      yes: 20
+    """
+    lines: list[str] = []
+
+    def write(child: int, indent: str, label: str) -> None:
+        if child < 0:
+            lines.append(f"{indent}{label}{describe_leaf(tree, ~child, class_names, digits)}")
+            return
+        split = describe_split(tree, child, feature_names, max_weights, digits)
+        lines.append(f"{indent}{label}{split}")
+        write(int(tree.left[child]), indent + "  ", "no:  ")
+        write(int(tree.right[child]), indent + "  ", "yes: ")
+
+    write(0 if tree.n_nodes else ~0, "", "")
+    return "\n".join(lines)
+
+
+def describe_split(
+    tree: ObliqueTree,
+    node: int,
+    feature_names: Sequence[str] | None = None,
+    max_weights: int = 4,
+    digits: int = 3,
+) -> str:
+    """One decision, such as ``-2 age + 1 height + 0.5 >= 0?``."""
+    weights = tree.weights[node]
+    order = np.argsort(-np.abs(weights), kind="stable")
+    shown = [j for j in order[:max_weights] if weights[j] != 0]
+    terms = [
+        f"{_number(weights[j], digits)} {feature_names[j] if feature_names else f'x{j}'}"
+        for j in shown
+    ]
+    rest = int(np.count_nonzero(weights)) - len(shown)
+    if rest:
+        terms.append(f"({rest} more)")
+    terms.append(_number(tree.bias[node], digits))
+    return " + ".join(terms).replace("+ -", "- ") + " >= 0?"
+
+
+def describe_leaf(
+    tree: ObliqueTree, leaf: int, class_names: Sequence[str] | None = None, digits: int = 3
+) -> str:
+    """What a leaf predicts: likeliest classes with probabilities, or values."""
+    scores = tree.leaf_values[leaf]
+    slope = " + linear" if tree.leaf_weights is not None else ""
+    if class_names is None:
+        return ", ".join(_number(value, digits) for value in scores) + slope
+    shares = np.exp(scores - scores.max())
+    shares /= shares.sum()
+    likeliest = [k for k in np.argsort(-shares, kind="stable")[:3] if shares[k] >= 0.01]
+    return ", ".join(f"{class_names[k]} {shares[k]:.0%}" for k in likeliest) + slope
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{value:.{digits}g}"
