@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SET_UP := .venv/.set-up
 
-.PHONY: demo test check bench accuracy docs format clean help
+.PHONY: demo test check bench accuracy docs refresh format clean help
 
 help:
 	@echo "make demo      train trees on two bundled data sets, compare, draw: results in demo/"
@@ -37,6 +37,9 @@ check: $(SET_UP)
 format: $(SET_UP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+refresh: $(SET_UP)
+	$(BIN)/python docs/refresh.py docs/quickstart.md docs/tables.md
 
 docs: $(SET_UP)
 	$(BIN)/mkdocs serve

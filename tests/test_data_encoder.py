@@ -1,3 +1,6 @@
+from datetime import date
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -112,10 +115,24 @@ def test_json_round_trip():
     assert Encoder.from_json(encoder.to_json()).columns == encoder.columns
 
 
+def test_numbers_declared_as_categories_are_names():
+    frame = pd.DataFrame({"code": pd.Categorical([3, 1, 3, None]), "n": [1.0, 2.0, 3.0, 4.0]})
+    encoder = Encoder(min_frequency=1).fit(columns_of(frame))
+    assert encoder.feature_names == ["code=(missing)", "code=1", "code=3", "n"]
+
+
+def test_objects_that_are_numbers():
+    column = np.array([1, Decimal("2.5"), None, pd.NA], dtype=object)
+    encoder = Encoder().fit([("c", column)])
+    assert encoder.expand([("c", column)]).tolist() == [[1, 0], [2.5, 0], [1.75, 1], [1.75, 1]]
+
+
 @pytest.mark.parametrize(
     ("column", "error", "message"),
     [
         (pd.to_datetime(["2026-01-01", "2026-01-02"]), TypeError, "column 'c' holds dates"),
+        ([date(2026, 1, 1), None], TypeError, "column 'c' holds dates"),
+        ([[1, 2], [3]], TypeError, "column 'c' must hold one number or one name a row"),
         ([1.0, np.inf], ValueError, "column 'c' must be finite, got inf in row 1"),
     ],
 )

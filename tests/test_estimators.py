@@ -2,6 +2,7 @@
 
 import dataclasses
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import dgtrees
 from dgtrees import DGTClassifier, DGTRegressor, Recipe
-from dgtrees.errors import StateError
+from dgtrees.errors import ModelFileError, StateError
 from dgtrees.learn.recipe import RECIPES
 
 
@@ -74,9 +75,8 @@ def test_robust_losses_shrug_off_an_outlier(loss):
     X = np.linspace(-1, 1, 200)[:, None]
     y = np.sign(X[:, 0]).copy()
     y[::20] = 50.0
-    recipe = dataclasses.replace(RECIPES["default"]["regression"], refit_strength=None)
-    robust = quick(DGTRegressor, loss=loss, recipe=recipe, max_depth=1, max_epochs=200).fit(X, y)
-    plain = quick(DGTRegressor, recipe=recipe, max_depth=1, max_epochs=200).fit(X, y)
+    robust = quick(DGTRegressor, loss=loss, max_depth=1, max_epochs=200).fit(X, y)
+    plain = quick(DGTRegressor, max_depth=1, max_epochs=200).fit(X, y)
     error = [np.abs(np.median(m.predict(X[X[:, 0] > 0])) - 1) for m in (robust, plain)]
     assert error[0] < error[1]
 
@@ -108,7 +108,7 @@ def test_a_loss_of_ones_own(numbers):
         {"optimizer": "sgd", "momentum": 0.9, "learning_rate": 0.1},
         {"l1": 1e-5},
         {"l2": 1e-4},
-        {"averaging": 0.99},
+        {"averaging": 0.2},
         {"averaging": 0.0},
         {"n_layers": 1},
         {"n_layers": 4, "hidden": (5, 6, 7)},
@@ -186,7 +186,14 @@ def test_class_weights(classes):
     heavy = quick(DGTClassifier, class_weight={0: 50.0, 1: 1.0, 2: 1.0}).fit(X, y)
     assert (heavy.predict(X) == 0).sum() > (plain.predict(X) == 0).sum()
     by_weight = quick(DGTClassifier).fit(X, y, sample_weight=np.where(y == 0, 50.0, 1.0))
-    assert np.array_equal(heavy.predict(X), by_weight.predict(X))
+    assert np.mean(heavy.predict(X) == by_weight.predict(X)) > 0.95
+    few = np.flatnonzero(y < 2)
+    balanced = quick(DGTClassifier, class_weight="balanced")
+    balanced.fit(X, y, X_val=X[few], y_val=y[few])  # validation rows without the third class
+    unweighted = np.mean(balanced.predict(X[few]) == y[few])
+    assert balanced.best_score_ == pytest.approx(unweighted, abs=0.02)
+    with pytest.raises(ValueError, match="class_weight='balanced' needs all rows at once"):
+        quick(DGTClassifier, class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
 
 
 # Validation, stopping, going on
@@ -203,8 +210,12 @@ def test_patience_stops_early(classes):
     X, y = classes
     clf = quick(DGTClassifier, max_epochs=300, patience=5, validation_fraction=0.3).fit(X, y)
     assert clf.n_iter_ < 300
-    best = int(np.flatnonzero(np.array(clf.history_["val_accuracy"]) == clf.best_score_)[-1]) + 1
-    assert clf.n_iter_ == best + 5
+    # The best epoch is the most accurate one, and of those the one with the smallest loss.
+    ranks = list(
+        zip(clf.history_["val_accuracy"], -np.array(clf.history_["val_loss"]), strict=True)
+    )
+    assert clf.n_iter_ == ranks.index(max(ranks)) + 1 + 5
+    assert clf.best_score_ == max(ranks)[0]
 
 
 def test_warm_start_goes_on(classes):
@@ -213,6 +224,56 @@ def test_warm_start_goes_on(classes):
     losses = [clf.fit(X, y).history_["loss"][-1] for _ in range(4)]
     assert clf.n_iter_ == 8
     assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"max_depth": 5}, "same max_depth, 3 so far, got 5"),
+        ({"leaf": "linear"}, "same leaf, 'constant' so far, got 'linear'"),
+        ({"n_layers": 3}, "same n_layers, 2 so far, got 3"),
+    ],
+)
+def test_warm_start_refuses_another_tree(change, message, classes):
+    X, y = classes
+    clf = quick(DGTClassifier, warm_start=True, max_epochs=2).fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        clf.set_params(**change).fit(X, y)
+
+
+def test_warm_start_refuses_other_targets(classes, numbers):
+    X, y = classes
+    clf = quick(DGTClassifier, warm_start=True, max_epochs=2).fit(X, y)
+    with pytest.raises(ValueError, match=r"same classes, \[0, 1, 2\] so far"):
+        clf.fit(X, y + 5)
+    reg = quick(DGTRegressor, warm_start=True, max_epochs=2).fit(*numbers)
+    with pytest.raises(ValueError, match="same outputs, 1 so far, got 2"):
+        reg.fit(numbers[0], np.stack([numbers[1]] * 2, axis=1))
+
+
+@pytest.mark.parametrize("start", ["partial_fit", "fit"])
+def test_a_bad_batch_leaves_training_where_it_was(start, numbers):
+    X, y = numbers
+    good, bad = quick(DGTRegressor), quick(DGTRegressor)
+    for reg in (good, bad):
+        getattr(reg, start)(X, y)
+    with pytest.raises(StateError, match="the loss became"):
+        bad.partial_fit(X, y * 1e30)
+    for reg in (good, bad):
+        reg.partial_fit(X, y)
+    assert np.array_equal(good.tree_.weights, bad.tree_.weights)
+
+
+def test_a_column_that_varies_only_later_is_learnt(classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] > 0).astype(int)
+    still = X.copy()
+    still[:, 0] = 1.0
+    clf = quick(DGTClassifier).partial_fit(still, y, classes=[0, 1])
+    for _ in range(60):
+        clf.partial_fit(X, y)
+    assert clf.score(X, y) > 0.9
 
 
 def test_partial_fit_learns_from_batches(classes):
@@ -235,6 +296,36 @@ def test_partial_fit_of_a_regressor(numbers):
         reg.partial_fit(X, y)
     assert reg.score(X, y) > 0.4
     assert reg.feature_importances_.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("kind", [DGTClassifier, DGTRegressor])
+def test_a_tree_of_one_leaf(kind, classes):
+    X, y = classes
+    model = quick(kind, max_depth=0).fit(X, y)
+    assert (model.get_depth(), model.get_n_leaves()) == (0, 1)
+    assert len(np.unique(model.predict(X))) == 1
+
+
+def test_a_constant_target_is_predicted_exactly(classes):
+    X, _ = classes
+    assert (quick(DGTRegressor).fit(X, np.full(len(X), 7.1)).predict(X) == 7.1).all()
+
+
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_values_far_from_one(factor, numbers):
+    X, y = numbers
+    usual = quick(DGTRegressor, max_epochs=30).fit(X, y).score(X, y)
+    far = quick(DGTRegressor, max_epochs=30).fit(X * factor, y).score(X * factor, y)
+    assert far == pytest.approx(usual, abs=0.05)
+
+
+def test_fits_in_threads_are_those_in_sequence(classes):
+    X, y = classes
+    fit = lambda seed: quick(DGTClassifier, random_state=seed, max_epochs=3).fit(X, y).tree_  # noqa: E731
+    expected = [fit(seed) for seed in range(6)]
+    with ThreadPoolExecutor(3) as pool:
+        for mine, other in zip(pool.map(fit, range(6)), expected, strict=True):
+            assert np.array_equal(mine.weights, other.weights)
 
 
 # Looking at it
@@ -333,6 +424,7 @@ def test_saved_and_loaded_is_the_same_model(kind, leaf, tmp_path):
     again = dgtrees.load(tmp_path / "m.dgt")
     assert type(again) is kind
     assert again.get_params() == model.get_params()
+    assert (tmp_path / "m.dgt").stat().st_mode & 0o044
     assert np.array_equal(again.predict(frame), model.predict(frame))
     assert np.array_equal(again.apply(frame), model.apply(frame))
     assert again.history_ == model.history_
@@ -344,6 +436,40 @@ def test_saved_and_loaded_is_the_same_model(kind, leaf, tmp_path):
         again.partial_fit(frame, y)
     again.save(tmp_path / "again.dgt")
     assert (tmp_path / "again.dgt").read_bytes() == (tmp_path / "m.dgt").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "labels", [[True, False], [3, 7], [0.0, 1.0], ["no", "yes"], np.array([1, 2], dtype=np.int8)]
+)
+def test_classes_keep_their_type(labels, classes, tmp_path):
+    X, _ = classes
+    y = np.resize(labels, len(X))
+    weights = {label: 1.0 + i for i, label in enumerate(np.unique(y).tolist())}
+    clf = quick(DGTClassifier, class_weight=weights).fit(X, y)
+    clf.save(tmp_path / "m.dgt")
+    again = dgtrees.load(tmp_path / "m.dgt")
+    assert again.classes_.dtype == clf.classes_.dtype
+    assert again.get_params() == clf.get_params()
+    assert np.array_equal(again.predict(X), clf.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h: h.update(classes=[1]), "outputs do not fit the tree, 1 against 3"),
+        (lambda h: h["encoder"].pop(), "encoded columns do not fit the tree, 5 against 6"),
+        (lambda h: h.pop("parameters"), "not a valid DGTClassifier"),
+        (lambda h: h["parameters"].update(wings=2), "not a valid DGTClassifier"),
+        (lambda h: h.update(kind="DGTOracle"), "holds a 'DGTOracle'"),
+    ],
+)
+def test_parts_of_a_file_that_do_not_fit_each_other(change, message, fitted, tmp_path):
+    from test_model_file import rewritten
+
+    path = tmp_path / "copy.dgt"
+    path.write_bytes(fitted[1].read_bytes())
+    with pytest.raises(ModelFileError, match=message):
+        dgtrees.load(rewritten(path, change))
 
 
 @settings(max_examples=20)
@@ -373,16 +499,16 @@ def fitted(classes, tmp_path_factory):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"max_depth": -1}, "max_depth must be an integer of at least 0, got -1"),
-        ({"max_depth": 2.5}, "max_depth must be an integer of at least 0, got 2.5"),
-        ({"max_depth": 45}, "max_depth=45 needs about .* GiB .* choose a smaller max_depth"),
+        ({"max_depth": -1}, "max_depth must be a whole number of at least 0, got -1"),
+        ({"max_depth": 2.5}, "max_depth must be a whole number of at least 0, got 2.5"),
+        ({"max_depth": 45}, "max_depth=45 needs about .* GiB are free: choose a smaller max_depth"),
         ({"leaf": "tree"}, "leaf must be 'constant' or 'linear', got 'tree'"),
         ({"recipe": "best"}, "recipe must be one of default, paper or a Recipe, got 'best'"),
         ({"validation_fraction": 1.5}, "validation_fraction must be between 0 and 1"),
-        ({"max_epochs": 0}, "max_epochs must be an integer of at least 1, got 0"),
-        ({"learning_rate": -1.0}, "learning_rate must be above 0, got -1.0"),
-        ({"l1": -1.0}, "l1 must be at least 0, got -1.0"),
-        ({"hidden": (4, 4, 4, 4, 4, 4)}, "hidden must be 'paper', a width, or"),
+        ({"max_epochs": 0}, "epochs must be a whole number of at least 1, got 0"),
+        ({"learning_rate": -1.0}, "learning_rate must be a number above 0, got -1.0"),
+        ({"l1": -1.0}, "l1 must be a number of at least 0, got -1.0"),
+        ({"hidden": (4, 4, 4, 4, 4, 4)}, "hidden must be 'paper', a width of at least 1, or"),
         ({"loss": "hinge"}, "loss must be a callable or one of"),
         ({"loss": "squared"}, "loss 'squared' is not for classification"),
     ],
@@ -411,10 +537,20 @@ def test_wrong_data(classes):
         clf.fit(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match="X_val and y_val must be given together"):
         clf.fit(X, y, X_val=X)
-    with pytest.raises(ValueError, match="which is none of the classes"):
+    with pytest.raises(ValueError, match="not one of"):
         clf.fit(X, y, X_val=X, y_val=y + 1)
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match="y must not contain NaN, got NaN in row 0"):
         quick(DGTRegressor).fit(X, np.full(len(y), np.nan))
+    labels = np.array(["a", "b", None] * 100, dtype=object)
+    with pytest.raises(ValueError, match="got None in row 2"):
+        clf.fit(X, labels)
+    with pytest.raises(ValueError, match="patience=3 needs validation rows"):
+        quick(DGTClassifier, patience=3).fit(X, y)
+    with pytest.raises(ValueError, match="sample_weight_val needs X_val and y_val"):
+        clf.fit(X, y, sample_weight_val=y)
+    text = np.array([["a", 1.0], ["b", 2.0]] * 150, dtype=object)
+    with pytest.raises(ValueError, match="pass a DataFrame, whose text columns are encoded"):
+        clf.fit(text, y)
     with pytest.raises(NotFittedError):
         quick(DGTClassifier).predict(X)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import reference
 from dgtrees.learn import TrainableTree, module, quantizers
 from dgtrees.learn.quantizers import QUANTIZERS, AnnealedSigmoid
+from dgtrees.learn.recipe import QUANTIZER_NAMES
 from dgtrees.tree import kernels
 
 seeds = st.integers(0, 2**31 - 1)
@@ -118,8 +119,9 @@ def test_harden_predicts_as_the_layer_does(leaf, quantizer, n_layers):
     np.testing.assert_allclose(tree(x).detach().numpy(), tree.harden().predict(x.numpy()))
 
 
-def test_a_tree_of_height_0_is_its_leaf():
-    tree = TrainableTree(3, 2, 0)
+@pytest.mark.parametrize("n_layers", [1, 3])
+def test_a_tree_of_height_0_is_its_leaf(n_layers):
+    tree = TrainableTree(3, 2, 0, n_layers=n_layers)
     x = torch.randn(4, 3)
     tree(x).sum().backward()
     assert tree.leaf_values.grad.tolist() == [[4.0, 4.0]]
@@ -175,8 +177,13 @@ def test_hidden_widths_between_and_beyond_the_table():
     assert module.hidden_widths(3, 3) == (600, 600)
     assert module.hidden_widths(12, 2) == (2046,)
     assert module.hidden_widths(3, 3, (5, 6)) == (5, 6)
-    with pytest.raises(ValueError, match="n_layers - 1 = 2 widths"):
-        module.hidden_widths(3, 3, (5,))
+    for wrong in ((5,), -3, 0, 2.5, (5, 0), "wide"):
+        with pytest.raises(ValueError, match="n_layers - 1 = 2 of them"):
+            module.hidden_widths(3, 3, wrong)
+
+
+def test_recipes_know_every_quantizer():
+    assert set(QUANTIZER_NAMES) == set(QUANTIZERS)
 
 
 @pytest.mark.parametrize(

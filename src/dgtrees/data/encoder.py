@@ -11,8 +11,12 @@ and a fitted model needs nothing but its tree.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,6 +24,10 @@ import numpy as np
 __all__ = ["Column", "Encoder", "columns_of", "is_frame"]
 
 NUMBER, CATEGORY = "number", "category"
+_NUMBERS = re.compile(r"((u?int|float|decimal)\d*|double|halffloat|bool|boolean)(\[pyarrow\])?$")
+_CATEGORIES = re.compile(r"categor|enum|dictionary")
+_DATES = re.compile(r"(datetime|timestamp|timedelta|duration|date|time|period)\d*(\W|$)")
+
 MISSING = "(missing)"
 """How a missing category is written: it is a value like any other."""
 
@@ -66,17 +74,23 @@ def columns_of(X: Any) -> list[tuple[str, np.ndarray]]:
 def _values(series: Any, name: str) -> np.ndarray:
     """Values of one frame column: float64 for numbers, objects for everything else."""
     dtype = str(getattr(series, "dtype", "")).lower()
-    if "datetime" in dtype or "timedelta" in dtype or dtype in ("date", "time", "duration"):
-        raise TypeError(
-            f"column {name!r} holds dates ({series.dtype}), which have no scale of their own: "
-            "turn it into numbers (a year, days since an event) or drop it"
-        )
-    if any(dtype.startswith(kind) for kind in ("int", "uint", "float", "bool")):
+    if _DATES.match(dtype):
+        raise _dates_refused(name, dtype)
+    if _NUMBERS.match(dtype):
         # pandas' nullable numbers know their missing value by another name than NaN.
         if hasattr(series, "to_numpy") and hasattr(series, "isna"):
             return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
         return np.asarray(series, dtype=np.float64)
-    return np.asarray(series, dtype=object)
+    values = np.asarray(series, dtype=object)
+    # Numbers that are declared to be categories are names, not amounts.
+    return _as_labels(values) if _CATEGORIES.match(dtype) else values
+
+
+def _dates_refused(name: str, what: str) -> TypeError:
+    return TypeError(
+        f"column {name!r} holds dates ({what}), which have no scale of their own: "
+        "turn it into numbers (a year, days since an event) or drop it"
+    )
 
 
 def _is_number(values: np.ndarray) -> bool:
@@ -85,7 +99,7 @@ def _is_number(values: np.ndarray) -> bool:
         return values.dtype.kind in "fiub"
     present = [value for value in values.tolist() if not _is_missing(value)]
     return bool(present) and all(
-        isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
+        isinstance(value, (Real, Decimal)) and not isinstance(value, (bool, np.bool_))
         for value in present
     )
 
@@ -98,6 +112,8 @@ def _is_missing(value: Any) -> bool:
         return bool(value != value)
     except TypeError:  # pandas.NA refuses to be true or false
         return True
+    except ValueError:  # an array in a cell: whatever it is, it is there
+        return False
 
 
 def _as_numbers(values: np.ndarray, name: str) -> np.ndarray:
@@ -106,7 +122,7 @@ def _as_numbers(values: np.ndarray, name: str) -> np.ndarray:
     try:
         numbers = values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        bad = next(v for v in values.tolist() if not isinstance(v, (int, float, np.number)))
+        bad = next(v for v in values.tolist() if not isinstance(v, (Real, Decimal)))
         raise ValueError(
             f"column {name!r} must hold numbers, got {bad!r}: it was a number column in fit"
         ) from error
@@ -149,7 +165,7 @@ class Encoder:
     Parameters
     ----------
     min_frequency : float, default 10
-        Categories seen in fewer rows than this share the column "(other)".
+        Categories whose rows weigh less than this together share the column "(other)".
     max_categories : int, default 64
         At most so many categories a column keep a column of their own.
 
@@ -191,6 +207,14 @@ class Encoder:
     def _learn(self, name: str, values: np.ndarray, weight: np.ndarray) -> Column:
         if _is_number(values):
             return _learn_number(name, _as_numbers(values, name), weight)
+        for value in values.tolist():
+            if isinstance(value, (date, timedelta, np.datetime64)):
+                raise _dates_refused(name, type(value).__name__)
+            if isinstance(value, (list, tuple, dict, set, np.ndarray)):
+                raise TypeError(
+                    f"column {name!r} must hold one number or one name a row, got {value!r}: "
+                    "spread it over several columns"
+                )
         labels, group = np.unique(_as_labels(values).astype(str), return_inverse=True)
         count = np.bincount(group.ravel(), weights=weight, minlength=len(labels))
         # Most frequent first; equal counts in alphabetical order.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Examples", "hash_rows", "merge_repeated"]
+__all__ = ["Examples", "hash_rows", "hold_out", "merge_repeated"]
 
 _CHUNK_ROWS = 4096
 
@@ -75,3 +75,21 @@ def merge_repeated(
     first = np.flatnonzero(starts)
     kept = rows[first]
     return X[kept], y[kept], np.add.reduceat(weight[rows], first) if first.size else weight[:0]
+
+
+def hold_out(examples: Examples, fraction: float, seed: int) -> tuple[Examples, Examples]:
+    """Split off a random share of the (distinct) rows; returns the rest and the share."""
+    rows = len(examples.X)
+    held = int(np.ceil(fraction * rows))
+    if held >= rows:
+        raise ValueError(
+            f"validation_fraction={fraction} leaves no training rows out of {rows} distinct ones: "
+            "choose a smaller fraction or give more rows"
+        )
+    order = np.random.RandomState(seed).permutation(rows)
+
+    def take(part: np.ndarray) -> Examples:
+        part = np.sort(part)
+        return Examples(examples.X[part], examples.y[part], examples.weight[part])
+
+    return take(order[held:]), take(order[:held])

@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
@@ -21,8 +22,8 @@ from sklearn.utils.validation import (
 )
 
 from dgtrees.data.encoder import Encoder, columns_of, is_frame
-from dgtrees.data.rows import Examples, merge_repeated
-from dgtrees.errors import StateError
+from dgtrees.data.rows import Examples, hold_out, merge_repeated
+from dgtrees.errors import ModelFileError, StateError
 from dgtrees.estimators.checks import check_memory, checked_recipe, unchanged_on_error
 from dgtrees.estimators.progress import (
     CallbackSupportMixin,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from dgtrees.learn.trainer import Trainer
 
 __all__ = ["DGTEstimator"]
+
+Table = np.ndarray | list[tuple[str, np.ndarray]]
 
 
 class DGTEstimator(CallbackSupportMixin, BaseEstimator):
@@ -56,8 +59,8 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         """Class numbers (rows,) or values (rows, outputs)."""
         raise NotImplementedError
 
-    def _row_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Weights after the class weights, if there are any."""
+    def _training_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Weights to train with, after class weights if there are any."""
         return weight
 
     @property
@@ -109,6 +112,13 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         recipe = checked_recipe(self, self._task)
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val must be given together, got only one of them")
+        if X_val is None and sample_weight_val is not None:
+            raise ValueError("sample_weight_val needs X_val and y_val, got neither: give them too")
+        if recipe.patience is not None and X_val is None and self.validation_fraction is None:
+            raise ValueError(
+                f"patience={recipe.patience} needs validation rows, got none: give X_val and y_val "
+                "or set validation_fraction"
+            )
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
@@ -122,18 +132,20 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         if X_val is not None:
             validation = self._examples(X_val, y_val, sample_weight_val)
         elif self.validation_fraction is not None:
-            train, validation = _hold_out(train, self.validation_fraction, seed)
+            train, validation = hold_out(train, self.validation_fraction, seed)
+        train = replace(train, weight=self._training_weights(train.y, train.weight))
         trainer = self._trainer(train, recipe, seed)
         with progress_bar(bool(self.verbose), type(self).__name__) as bars:
             tasks = self._epoch_tasks(trainer, recipe.n_epochs(len(train.X)))
-            result = trainer.fit(train, validation, callbacks=bars + tasks)
-            for task in tasks:
-                task.close()
+            try:
+                result = trainer.fit(train, validation, callbacks=bars + tasks)
+            finally:
+                for task in tasks:
+                    task.close()
         self._deliver(*trainer.finish(train))
         self.history_ = result.history
         self.best_score_ = result.best_score
-        before = getattr(self, "n_iter_", 0) if self.warm_start else 0
-        self.n_iter_ = before + result.n_epochs
+        self.n_iter_ = trainer.epochs
         self._trainer_ = trainer
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -145,20 +157,25 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
                 "partial_fit cannot go on from a loaded model, which holds the finished tree only: "
                 "keep the estimator that trained it, or start a new one"
             )
+        # No cosine and no average: nobody knows which batch will be the last.
         recipe = replace(checked_recipe(self, self._task), schedule="constant", averaging=0.0)
         rows = self._examples(X, y, sample_weight, first=first)
+        rows = replace(rows, weight=self._training_weights(rows.y, rows.weight))
         if first:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             trainer = self._trainer(rows, recipe, seed)
-            self.history_, self.n_iter_, self.best_score_ = {}, 0, None
+            self.history_, self.best_score_ = {}, None
+        else:
+            self._check_kept(trainer, rows, recipe)
+            trainer.recipe = recipe
         if len(rows.X):
             result = trainer.fit(rows, epochs=1)
             self.history_ = {
                 name: self.history_.get(name, []) + values
                 for name, values in result.history.items()
             }
-        self.n_iter_ += 1
-        self._deliver(trainer.hardened(), trainer.importance(rows))
+        self.n_iter_ = trainer.epochs
+        self._deliver(trainer.hardened(), trainer.running_importance(rows))
         self._trainer_ = trainer
 
     def _trainer(self, train: Examples, recipe: Recipe, seed: int) -> Trainer:
@@ -167,22 +184,42 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
 
         kept = getattr(self, "_trainer_", None)
         if kept is not None and self.warm_start:
-            if kept.module.in_features != train.X.shape[1]:
-                raise ValueError(
-                    f"warm_start needs the {kept.module.in_features} encoded features of the last "
-                    f"fit, got {train.X.shape[1]}: fit anew with warm_start=False"
-                )
+            self._check_kept(kept, train, recipe)
             kept.recipe = recipe
             return kept
         check_memory(self.max_depth, self.leaf, train.X.shape[1], self._outputs_per_leaf, recipe)
-        return Trainer(
+        trainer = Trainer(
             train,
-            max_depth=self.max_depth,
+            max_depth=int(self.max_depth),
             leaf=self.leaf,
             recipe=recipe,
             n_classes=self._n_classes,
             seed=seed,
         )
+        trainer.classes = self._class_list()
+        return trainer
+
+    def _check_kept(self, kept: Trainer, rows: Examples, recipe: Recipe) -> None:
+        """Refuse to go on training where the tree itself would have to be another."""
+        module = kept.module
+        shape = ("n_layers", "hidden", "quantizer", "path", "softmax_scale", "optimizer")
+        sides = {
+            "max_depth": (module.max_depth, self.max_depth),
+            "leaf": (module.leaf, self.leaf),
+            "encoded features": (module.in_features, rows.X.shape[1]),
+            "outputs": (module.out_features, self._outputs_per_leaf),
+            "classes": (kept.classes, self._class_list()),
+            **{name: (getattr(kept.recipe, name), getattr(recipe, name)) for name in shape},
+        }
+        for name, (before, now) in sides.items():
+            if before != now:
+                raise ValueError(
+                    f"training can only go on with the same {name}, {before!r} so far, got "
+                    f"{now!r}: start a new estimator, or fit with warm_start=False"
+                )
+
+    def _class_list(self) -> list | None:
+        return None
 
     def _deliver(self, tree: ObliqueTree, importance: np.ndarray) -> None:
         self.tree_ = tree
@@ -206,47 +243,55 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         weight = _check_sample_weight(
             sample_weight, rows, dtype=np.float64, ensure_non_negative=True
         )
-        weight = self._row_weights(target, weight)
         if first:
             self._encoder = self._learn_encoding(table, weight)
         columns = target[:, None] if target.ndim == 1 else target
         features, columns, weight = merge_repeated(self._expand(table), columns, weight)
         return Examples(features, columns[:, 0] if target.ndim == 1 else columns, weight)
 
-    def _learn_encoding(
-        self, table: np.ndarray | list[tuple[str, np.ndarray]], weight: np.ndarray
-    ) -> Encoder:
+    def _learn_encoding(self, table: Table, weight: np.ndarray) -> Encoder:
         if not isinstance(table, np.ndarray):
             return Encoder().fit(table, weight)
         unnamed = [f"x{j}" for j in range(table.shape[1])]
         return Encoder().fit_numbers(table, weight, getattr(self, "feature_names_in_", unnamed))
 
-    def _read_table(self, X: Any, first: bool) -> np.ndarray | list[tuple[str, np.ndarray]]:
-        """An array of floats, or columns where some are categories."""
-        encoder: Any = getattr(self, "_encoder", None)
-        if first:
-            categories = is_frame(X) and any(v.dtype == object for _, v in columns_of(X))
+    def _read_table(self, X: Any, first: bool) -> Table:
+        """An array of floats, or columns where some are categories (or objects)."""
+        columns = columns_of(X) if is_frame(X) else None
+        if columns is not None and any(values.dtype == object for _, values in columns):
+            as_columns = True
         else:
-            categories = not encoder.numeric
-        if not categories:
-            return validate_data(
-                self,
-                X,
-                reset=first,
-                dtype=[np.float64, np.float32],
-                ensure_all_finite="allow-nan",
-                estimator=self,
-            )
-        if not is_frame(X):
+            as_columns = not first and not self._encoder.numeric
+        if not as_columns:
+            try:
+                return validate_data(
+                    self,
+                    X,
+                    reset=first,
+                    dtype=[np.float64, np.float32],
+                    ensure_all_finite="allow-nan",
+                    estimator=self,
+                )
+            except ValueError as error:
+                if "could not convert string to float" not in str(error):
+                    raise
+                raise ValueError(
+                    f"X must hold numbers ({error}): pass a DataFrame, whose text columns are "
+                    "encoded, or encode them yourself"
+                ) from error
+        if columns is None:
+            if sparse.issparse(X):
+                raise TypeError("X must be dense where columns hold text, got a sparse matrix")
             X = np.asarray(X, dtype=object)
             if X.ndim != 2:
                 raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: reshape X")
+            columns = columns_of(X)
         validate_data(self, X, reset=first, skip_check_array=True)
         if X.shape[0] == 0:
             raise ValueError("X must have at least one row, got 0: check how it was read")
-        return columns_of(X)
+        return columns
 
-    def _expand(self, table: np.ndarray | list[tuple[str, np.ndarray]]) -> np.ndarray:
+    def _expand(self, table: Table) -> np.ndarray:
         if isinstance(table, np.ndarray):
             return self._encoder.expand_numbers(table)
         return self._encoder.expand(table)
@@ -294,7 +339,7 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self, "tree_")
         header = {
             "kind": type(self).__name__,
-            "parameters": self._parameters_for_file(),
+            **self._parameters_for_file(),
             "encoder": self._encoder.to_json(),
             "feature_names": getattr(self, "feature_names_in_", np.empty(0)).tolist() or None,
             "n_features": int(self.n_features_in_),
@@ -307,12 +352,15 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         model_file.write(path, header, arrays | model_file.tree_arrays(self.tree_))
 
     def _parameters_for_file(self) -> dict[str, Any]:
-        """Constructor parameters as JSON values; a callable loss is named, not stored."""
+        """Constructor parameters as JSON values; what JSON cannot hold becomes None."""
         parameters = self.get_params(deep=False)
-        recipe = parameters["recipe"]
-        if not isinstance(recipe, str):
-            parameters["recipe"] = {k: _plain(v) for k, v in asdict(recipe).items()}
-        return {name: _plain(value) for name, value in parameters.items()}
+        recipe = parameters.pop("recipe")
+        named = isinstance(recipe, str)
+        return {
+            "parameters": {n: _packed(v) for n, v in parameters.items()}
+            | ({"recipe": recipe} if named else {}),
+            "recipe": None if named else {n: _packed(v) for n, v in asdict(recipe).items()},
+        }
 
     def _target_for_file(self) -> dict[str, Any]:
         return {}
@@ -322,11 +370,17 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> DGTEstimator:
-        parameters = dict(header["parameters"])
-        if isinstance(parameters["recipe"], dict):
-            recipe = parameters["recipe"].items()
-            parameters["recipe"] = Recipe(**{name: _as_tuple(value) for name, value in recipe})
-        parameters["hidden"] = _as_tuple(parameters["hidden"])
+        try:
+            return cls._restored(header, arrays)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelFileError(f"not a valid {cls.__name__}: {error!r}") from error
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> DGTEstimator:
+        parameters = {name: _unpacked(value) for name, value in header["parameters"].items()}
+        if header["recipe"]:
+            fields = header["recipe"].items()
+            parameters["recipe"] = Recipe(**{name: _unpacked(value) for name, value in fields})
         model = cls(**parameters)
         model.n_features_in_ = int(header["n_features"])
         if header["feature_names"]:
@@ -337,6 +391,15 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         model._target_from_file(header)
         model.feature_importances_ = arrays["feature_importances"]
         model.tree_ = model_file.tree_from(arrays)
+        fits = {
+            "encoded columns": (model._encoder.width, model.tree_.n_features),
+            "input columns": (len(model._encoder.columns), model.n_features_in_),
+            "importances": (len(model.feature_importances_), model.n_features_in_),
+            "outputs": (model._outputs_per_leaf, model.tree_.n_outputs),
+        }
+        for what, (one, other) in fits.items():
+            if one != other:
+                raise ValueError(f"{what} do not fit the tree, {one} against {other}")
         return model
 
     def __sklearn_tags__(self) -> Any:
@@ -345,37 +408,23 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         return tags
 
 
-def _plain(value: Any) -> Any:
-    """A parameter as JSON can hold it."""
+def _packed(value: Any) -> Any:
+    """A parameter as JSON can hold it: tuples and dicts are marked, the unknown becomes None."""
+    if isinstance(value, (np.integer, np.floating, np.bool_)):
+        value = value.item()
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
-    if isinstance(value, (np.integer, np.floating)):
-        return value.item()
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return {"tuple": [_packed(item) for item in value]}
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {"dict": [[_packed(key), _packed(item)] for key, item in value.items()]}
     return None
 
 
-def _as_tuple(value: Any) -> Any:
-    """JSON has no tuples: lists of widths are what it made of them."""
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _hold_out(examples: Examples, fraction: float, seed: int) -> tuple[Examples, Examples]:
-    """Split off a random share of the distinct rows for validation."""
-    rows = len(examples.X)
-    held = int(np.ceil(fraction * rows))
-    if held >= rows:
-        raise ValueError(
-            f"validation_fraction={fraction} leaves no training rows out of {rows} distinct ones: "
-            "choose a smaller fraction or give more rows"
-        )
-    order = np.random.RandomState(seed).permutation(rows)
-
-    def take(part: np.ndarray) -> Examples:
-        part = np.sort(part)
-        return type(examples)(examples.X[part], examples.y[part], examples.weight[part])
-
-    return take(order[held:]), take(order[:held])
+def _unpacked(value: Any) -> Any:
+    """What `_packed` was given."""
+    if isinstance(value, dict):
+        if "tuple" in value:
+            return tuple(_unpacked(item) for item in value["tuple"])
+        return {_unpacked(key): _unpacked(item) for key, item in value["dict"]}
+    return value

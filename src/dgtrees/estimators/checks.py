@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,15 +44,14 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
 
 def checked_recipe(estimator: Any, task: str) -> Recipe:
     """An estimator's recipe with its own parameters in it, everything checked."""
-    _check_integer("max_depth", estimator.max_depth, 0)
+    depth = estimator.max_depth
+    if not isinstance(depth, Integral) or isinstance(depth, bool) or depth < 0:
+        raise ValueError(f"max_depth must be a whole number of at least 0, got {depth!r}")
     if estimator.leaf not in ("constant", "linear"):
         raise ValueError(f"leaf must be 'constant' or 'linear', got {estimator.leaf!r}")
     fraction = estimator.validation_fraction
-    if fraction is not None and not (isinstance(fraction, Real) and 0 < fraction < 1):
+    if fraction is not None and not (isinstance(fraction, Real) and 0.0 < float(fraction) < 1.0):
         raise ValueError(f"validation_fraction must be between 0 and 1 or None, got {fraction!r}")
-    for name in ("n_layers", "max_epochs", "batch_size", "patience"):
-        if getattr(estimator, name) is not None:
-            _check_integer(name, getattr(estimator, name), 1)
     if isinstance(estimator.recipe, Recipe):
         recipe = estimator.recipe
     elif isinstance(estimator.recipe, str) and estimator.recipe in RECIPES:
@@ -65,12 +65,9 @@ def checked_recipe(estimator: Any, task: str) -> Recipe:
         for name, field in _RECIPE_OVERRIDES.items()
         if getattr(estimator, name) is not None
     }
+    if "batch_size" in changes:
+        changes["min_batches"] = 1  # the size that was asked for, whatever the number of rows
     return replace(recipe, **changes) if changes else recipe
-
-
-def _check_integer(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 
 def check_memory(max_depth: int, leaf: str, d: int, outputs: int, recipe: Recipe) -> None:
@@ -82,22 +79,32 @@ def check_memory(max_depth: int, leaf: str, d: int, outputs: int, recipe: Recipe
     per_leaf = outputs * (1 + (d if leaf == "linear" else 0))
     # Weight, gradient, two moments of the optimiser, average and best copy, in float32; the folded
     # float64 copies; and the activations of a batch, forward and backward.
-    floats = 6 * (last + per_leaf) + 4 * (d + per_leaf) + 6 * recipe.batch_size
-    needed, free = 4.0 * floats * 2.0**max_depth, _free_memory()
-    if free is not None and needed > free:
+    per_node = 4.0 * (6 * (last + per_leaf) + 4 * (d + per_leaf) + 6 * recipe.batch_size)
+    free = _free_memory()
+    # In powers of two, because 2^max_depth itself may be too large a number.
+    if free is not None and int(max_depth) + np.log2(per_node) > np.log2(max(free, 1.0)):
         raise ValueError(
-            f"max_depth={max_depth} needs about {needed / 2**30:,.1f} GiB for {2**max_depth:,} "
+            f"max_depth={max_depth} needs about 2^{max_depth} x {per_node / 1024:,.1f} KiB for its "
             f"leaves, but {free / 2**30:.1f} GiB are free: choose a smaller max_depth"
         )
 
 
 def _free_memory() -> float | None:
-    """Bytes that can be had now, where the system tells."""
+    """Bytes that can be had now, where the system tells; a container's own limit counts too."""
     try:
         with open("/proc/meminfo") as stream:
-            for line in stream:
-                if line.startswith("MemAvailable:"):
-                    return float(line.split()[1]) * 1024
-        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (OSError, ValueError, AttributeError):
-        return None
+            available = next(line for line in stream if line.startswith("MemAvailable:"))
+        free = float(available.split()[1]) * 1024
+    except (OSError, StopIteration):
+        try:
+            free = float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        except (OSError, ValueError, AttributeError):
+            return None
+    try:
+        limit, used = (
+            Path("/sys/fs/cgroup", name).read_text().strip()
+            for name in ("memory.max", "memory.current")
+        )
+        return min(free, float(limit) - float(used))
+    except (OSError, ValueError):  # no such files, or "max": no limit
+        return free

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from dgtrees.errors import StateError
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.checks import unchanged_on_error
 from dgtrees.learn.recipe import Recipe
@@ -124,7 +126,7 @@ class DGTClassifier(ClassifierMixin, DGTEstimator):
         classes = np.unique(self._labels(y))
         if len(classes) == 1:
             raise ValueError(
-                f"y must have at least 2 classes, got 1 class, {classes[0]!r}: "
+                f"y must have at least 2 classes, got 1 class, {classes.tolist()[0]!r}: "
                 "there is nothing to tell apart; check the target column"
             )
         self.classes_ = classes
@@ -134,31 +136,36 @@ class DGTClassifier(ClassifierMixin, DGTEstimator):
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
             raise ValueError(
-                f"y holds {unknown[0]!r}, which is none of the classes {self.classes_.tolist()}: "
+                f"y holds {unknown.tolist()[0]!r}, not one of {self.classes_.tolist()}: "
                 "give all classes to fit, or to the first partial_fit"
             )
         return np.searchsorted(self.classes_, y)
 
     def _labels(self, y: Any) -> np.ndarray:
         y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "f" and not np.isfinite(y).all():
-            row = int(np.flatnonzero(~np.isfinite(y))[0])
-            raise ValueError(
-                f"y must not contain NaN or infinity, got {y[row]} in row {row}: "
-                "drop such rows or give them a class"
-            )
+        if y.dtype.kind in "fO":
+            missing = [value is None or value is not value or value != value for value in y]
+            bad = np.flatnonzero(missing) if y.dtype == object else np.flatnonzero(~np.isfinite(y))
+            if bad.size:
+                raise ValueError(
+                    f"y must not contain NaN or infinity, got {y[bad[0]]} in row {bad[0]}: "
+                    "drop such rows or give them a class"
+                )
         check_classification_targets(y)
         return y
 
-    def _row_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    def _class_list(self) -> list:
+        return self.classes_.tolist()
+
+    def _training_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if self.class_weight is None:
             return weight
-        by_class = compute_class_weight(
-            self.class_weight,
-            classes=self.classes_,
-            y=self.classes_[y],
-            sample_weight=weight,
-        )
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            mass = np.bincount(y, weights=weight, minlength=len(self.classes_))
+            by_class = weight.sum() / (len(self.classes_) * np.where(mass > 0, mass, 1.0))
+        else:
+            labels = self.classes_[y]
+            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
         return weight * by_class[y]
 
     def partial_fit(
@@ -183,6 +190,11 @@ class DGTClassifier(ClassifierMixin, DGTEstimator):
                 f"classes must stay {self.classes_.tolist()} between calls to partial_fit, "
                 f"got {np.unique(classes).tolist()}"
             )
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all rows at once, which partial_fit "
+                "never sees: give a dict of weights"
+            )
         with unchanged_on_error(self):
             if classes is not None:
                 self.classes_ = np.unique(classes)
@@ -197,16 +209,18 @@ class DGTClassifier(ClassifierMixin, DGTEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of every row, (rows, classes)."""
         scores = self._outputs(X)
-        exponents = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return exponents / exponents.sum(axis=1, keepdims=True)
+        return softmax(scores, axis=1)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of `predict_proba`."""
         return np.log(self.predict_proba(X))
 
     def _target_for_file(self) -> dict[str, Any]:
-        return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.kind}
+        if self.classes_.dtype.kind not in "biufUO":
+            raise StateError(
+                f"classes of type {self.classes_.dtype} cannot be saved: use strings or numbers"
+            )
+        return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
 
     def _target_from_file(self, header: dict[str, Any]) -> None:
-        dtype = object if header["classes_dtype"] == "O" else None
-        self.classes_ = np.array(header["classes"], dtype=dtype)
+        self.classes_ = np.array(header["classes"], dtype=np.dtype(header["classes_dtype"]))

@@ -57,9 +57,11 @@ class EpochTasks:
         self.estimator, self.state = estimator, state
         self.root = estimator._init_callback_context(max_subtasks=n_epochs)
         self.root.call_on_fit_task_begin(estimator=estimator)
+        self.open = False
         self._begin()
 
     def _begin(self) -> None:
+        self.open = True
         self.epoch = self.root.subcontext(task_name="epoch")
         self.epoch.call_on_fit_task_begin(
             estimator=self.estimator, reconstruction_attributes=self.state
@@ -70,12 +72,17 @@ class EpochTasks:
         stop = self.epoch.call_on_fit_task_end(
             estimator=self.estimator, reconstruction_attributes=self.state
         )
+        self.open = False
         if epoch < n_epochs and not stop:
             self._begin()
         return bool(stop)
 
     def close(self) -> None:
-        """End the fit task."""
+        """End the fit task, and the epoch that stopping early left unfinished."""
+        if self.open:
+            self.epoch.call_on_fit_task_end(
+                estimator=self.estimator, reconstruction_attributes=self.state
+            )
         self.root.call_on_fit_task_end(
             estimator=self.estimator, reconstruction_attributes=self.state
         )

@@ -125,7 +125,19 @@ class DGTRegressor(RegressorMixin, DGTEstimator):
         return y.reshape(len(y), outputs)
 
     def _values(self, y: Any) -> np.ndarray:
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        y = check_array(
+            y,
+            ensure_2d=False,
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+            input_name="y",
+            estimator=self,
+        )
+        if np.isnan(y).any():
+            row = int(np.argwhere(np.isnan(y))[0, 0])
+            raise ValueError(
+                f"y must not contain NaN, got NaN in row {row}: drop such rows or fill them in"
+            )
         if y.ndim > 2:
             raise ValueError(f"y must have shape (rows,) or (rows, outputs), got {y.shape}")
         return y

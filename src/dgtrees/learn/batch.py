@@ -9,8 +9,8 @@ the same on every machine and under every thread setting.
 
 from __future__ import annotations
 
-import copy
 import math
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from dgtrees.errors import StateError
+from dgtrees.learn.keep import BestWeights, RunningAverage
 from dgtrees.learn.losses import LOSSES, Loss, cross_entropy
 from dgtrees.learn.module import TrainableTree
 from dgtrees.learn.quantizers import AnnealedSigmoid
@@ -30,6 +31,9 @@ __all__ = ["Rows", "TrainingResult", "fit_tree", "make_module", "make_optimizer"
 # Drawing fresh normal numbers would cost more than the step for wide rows; a window into a fixed
 # pool, moved at random every step, does the same work for the price of an addition.
 _NOISE_POOL = 1 << 21
+
+# Activations of this many nodes, all rows together, are held at once when rows are evaluated.
+_EVALUATED_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -58,19 +62,38 @@ class TrainingResult:
 Callback = Callable[[int, int, dict[str, float]], "bool | None"]
 
 
+class _OneThread:
+    """torch on one thread while any training runs; the caller's setting again after the last."""
+
+    lock = threading.Lock()
+    running = 0
+    before = 1
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Run torch on one thread, and give the caller's setting back afterwards."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    with _OneThread.lock:
+        if _OneThread.running == 0:
+            _OneThread.before = torch.get_num_threads()
+            torch.set_num_threads(1)
+        _OneThread.running += 1
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        with _OneThread.lock:
+            _OneThread.running -= 1
+            if _OneThread.running == 0:
+                torch.set_num_threads(_OneThread.before)
 
 
 def make_module(
-    in_features: int, out_features: int, max_depth: int, leaf: str, recipe: Recipe
+    in_features: int,
+    out_features: int,
+    max_depth: int,
+    leaf: str,
+    recipe: Recipe,
+    generator: torch.Generator | None = None,
 ) -> TrainableTree:
     """The module a recipe trains."""
     quantizer: Any = recipe.quantizer
@@ -88,6 +111,7 @@ def make_module(
         path=recipe.path,
         quantizer=quantizer,
         softmax_scale=recipe.softmax_scale,
+        generator=generator,
     )
 
 
@@ -96,22 +120,36 @@ def make_optimizer(module: TrainableTree, recipe: Recipe) -> torch.optim.Optimiz
     leaves = module.leaf_parameters()
     ids = {id(p) for p in leaves}
     nodes = [p for p in module.parameters() if id(p) not in ids]
-    rate = recipe.learning_rate
-    if recipe.rate_features is not None:
-        rate *= min(1.0, (recipe.rate_features / module.in_features) ** 0.5)
-    groups = [
-        {"params": nodes, "lr": rate, "weight_decay": recipe.weight_decay},
-        {"params": leaves, "lr": recipe.leaf_learning_rate, "weight_decay": 0.0},
+    groups: list[dict[str, Any]] = [
+        {"params": nodes, "part": "nodes", "weight_decay": recipe.weight_decay},
+        {"params": leaves, "part": "leaves", "weight_decay": 0.0},
     ]
     groups = [group for group in groups if group["params"]]
+    optimizer: torch.optim.Optimizer
     if recipe.optimizer == "rmsprop":
-        return torch.optim.RMSprop(groups, momentum=recipe.momentum)
-    if recipe.optimizer == "sgd":
-        return torch.optim.SGD(groups, momentum=recipe.momentum)
-    return torch.optim.AdamW(groups, fused=True)
+        optimizer = torch.optim.RMSprop(groups, momentum=recipe.momentum)
+    elif recipe.optimizer == "sgd":
+        optimizer = torch.optim.SGD(groups, momentum=recipe.momentum)
+    else:
+        optimizer = torch.optim.AdamW(groups, fused=True)
+    _set_rates(optimizer, module, recipe, 0.0)
+    return optimizer
 
 
-def _rate(recipe: Recipe, done: float) -> float:
+def _set_rates(
+    optimizer: torch.optim.Optimizer, module: TrainableTree, recipe: Recipe, done: float
+) -> None:
+    """Learning rates when `done` (0 to 1) of the steps are made."""
+    for group in optimizer.param_groups:
+        rate = recipe.leaf_learning_rate
+        if group["part"] == "nodes":
+            rate = recipe.learning_rate
+            if recipe.rate_features is not None:
+                rate *= min(1.0, (recipe.rate_features / module.in_features) ** 0.5)
+        group["lr"] = rate * _schedule(recipe, done)
+
+
+def _schedule(recipe: Recipe, done: float) -> float:
     """Learning rate as a share of the recipe's, when `done` (0 to 1) of the steps are made."""
     if recipe.schedule == "constant":
         return 1.0
@@ -133,8 +171,22 @@ def _training_loss(recipe: Recipe, classification: bool) -> Loss:
     return LOSSES[loss]
 
 
-def _mean(losses: Tensor, weight: Tensor | None) -> Tensor:
-    return losses.mean() if weight is None or losses.ndim == 0 else (losses * weight).mean()
+def _mean_loss(losses: Tensor, rows: int, weight: Tensor | None) -> Tensor:
+    """Weighted mean of losses (rows,), (rows, outputs), or of one number for all rows."""
+    if losses.ndim == 0:
+        if weight is not None:
+            raise ValueError(
+                "a loss must return one number a row where rows have weights (or repeat), got one "
+                "number for the batch: leave out its final mean()"
+            )
+        return losses
+    if losses.ndim == 2:
+        losses = losses.mean(dim=1)
+    if losses.shape != (rows,):
+        raise ValueError(
+            f"a loss must return one number a row, ({rows},), got shape {tuple(losses.shape)}"
+        )
+    return losses.mean() if weight is None else (losses * weight).mean()
 
 
 @torch.no_grad()
@@ -158,33 +210,77 @@ def evaluate(
 ) -> dict[str, float]:
     """Hard predictions on rows: mean loss, and accuracy or root mean squared error."""
     module.eval()
-    parts = [module(x) for x in rows.X.split(8192)]
-    prediction = torch.cat(parts)
-    weight = rows.weight
-    result = {"loss": float(_mean(loss(prediction, rows.y), weight))}
+    chunk = max(1, _EVALUATED_AT_ONCE >> module.max_depth)
+    prediction = torch.cat([module(x) for x in rows.X.split(chunk)])
+    count, weight = len(rows), rows.weight
+    result = {"loss": float(_mean_loss(loss(prediction, rows.y), count, weight))}
     if classification:
         hit = (prediction.argmax(dim=1) == rows.y).float()
-        result["accuracy"] = float(_mean(hit, weight))
+        result["accuracy"] = float(_mean_loss(hit, count, weight))
     else:
-        error = (prediction - rows.y).square().mean(dim=1)
-        result["rmse"] = float(_mean(error, weight)) ** 0.5
+        error = (prediction - rows.y).square()
+        result["rmse"] = float(_mean_loss(error, count, weight)) ** 0.5
     return result
 
 
-class _NoisePool:
-    """Gaussian noise of one size for batches of any shape, from one seeded pool."""
+def _rank(metrics: dict[str, float], recipe: Recipe, classification: bool) -> tuple[float, ...]:
+    """What the best epoch is best in: accuracy (then loss), RMSE, or a loss of its own."""
+    if recipe.loss not in (None, "squared", "cross_entropy"):
+        return (-metrics["val_loss"],)
+    if classification:
+        return (metrics["val_accuracy"], -metrics["val_loss"])
+    return (-metrics["val_rmse"],)
 
-    def __init__(self, size: float, generator: torch.Generator, largest: int) -> None:
+
+class NoisePool:
+    """Gaussian noise of unit size for batches of any shape, from one seeded pool."""
+
+    def __init__(self, generator: torch.Generator, largest: int) -> None:
         self.generator = generator
-        count = max(_NOISE_POOL, 2 * largest)
-        self.pool = torch.randn(count, generator=generator).mul_(size)
+        self.pool = torch.randn(max(_NOISE_POOL, 2 * largest), generator=generator)
 
-    def add_to(self, x: Tensor) -> Tensor:
+    def add_to(self, x: Tensor, size: float) -> Tensor:
+        """X plus noise of standard deviation `size`."""
         span = len(self.pool) - x.numel()
         start = int(torch.randint(span, (1,), generator=self.generator))
-        return x + self.pool[start : start + x.numel()].view_as(x)
+        return torch.add(x, self.pool[start : start + x.numel()].view_as(x), alpha=size)
 
 
+def _epoch(
+    module: TrainableTree,
+    train: Rows,
+    recipe: Recipe,
+    loss: Loss,
+    optimizer: torch.optim.Optimizer,
+    generator: torch.Generator,
+    noise: NoisePool | None,
+    average: RunningAverage,
+    span: tuple[float, float],
+) -> float:
+    """One pass over the rows, from `span[0]` to `span[1]` of the schedule; the mean loss."""
+    module.train()
+    total = 0.0
+    batches = torch.randperm(len(train), generator=generator).split(recipe.rows_a_step(len(train)))
+    for step, rows in enumerate(batches):
+        _set_rates(optimizer, module, recipe, span[0] + (span[1] - span[0]) * step / len(batches))
+        x = train.X[rows]
+        if noise is not None:
+            x = noise.add_to(x, recipe.input_noise)
+        weight = None if train.weight is None else train.weight[rows]
+        objective = _mean_loss(loss(module(x), train.y[rows]), len(rows), weight)
+        optimizer.zero_grad(set_to_none=True)
+        objective.backward()
+        if recipe.l1 or recipe.l2:
+            _add_penalty(module, recipe)
+        if recipe.clip:
+            torch.nn.utils.clip_grad_norm_(module.parameters(), recipe.clip)
+        optimizer.step()
+        average.update()
+        total += float(objective.detach()) * len(rows)
+    return total / len(train)
+
+
+@torch.enable_grad()
 def fit_tree(
     module: TrainableTree,
     train: Rows,
@@ -194,6 +290,7 @@ def fit_tree(
     validation: Rows | None = None,
     generator: torch.Generator | None = None,
     optimizer: torch.optim.Optimizer | None = None,
+    noise: NoisePool | None = None,
     epochs: int | None = None,
     callbacks: tuple[Callback, ...] = (),
 ) -> TrainingResult:
@@ -209,8 +306,8 @@ def fit_tree(
         Targets are class numbers (batch,) rather than values (batch, outputs).
     generator : torch.Generator
         Source of batch order and noise.
-    optimizer : torch.optim.Optimizer
-        One to go on with; a new one otherwise.
+    optimizer, noise
+        To go on with; new ones otherwise.
     epochs : int
         Overrides the recipe's number of passes.
     callbacks : tuple of callable(epoch, n_epochs, metrics)
@@ -220,121 +317,52 @@ def fit_tree(
     n_epochs = recipe.n_epochs(len(train)) if epochs is None else epochs
     optimizer = optimizer or make_optimizer(module, recipe)
     generator = generator or torch.Generator().manual_seed(0)
+    if recipe.input_noise and noise is None:
+        noise = NoisePool(generator, recipe.batch_size * train.X.shape[1])
     result = TrainingResult()
-    keeper = _Best(module, maximize=classification)
-    average = _RunningAverage(module, recipe.averaging) if recipe.averaging else None
-    batch_size = recipe.rows_a_step(len(train))
-    steps = -(-len(train) // batch_size)
-    noise = None
-    if recipe.input_noise:
-        largest = min(batch_size, len(train)) * train.X.shape[1]
-        noise = _NoisePool(recipe.input_noise, generator, largest)
-    base_rates = [group["lr"] for group in optimizer.param_groups]
+    best = BestWeights(module)
+    average = RunningAverage(module, recipe.averaging)
     with one_thread():
-        for epoch in range(n_epochs):
-            module.train()
-            module.quantizer.set_progress(epoch / max(1, n_epochs - 1))
-            total = 0.0
-            order = torch.randperm(len(train), generator=generator)
-            for step, rows in enumerate(order.split(batch_size)):
-                rate = _rate(recipe, (epoch + step / steps) / n_epochs)
-                for group, base in zip(optimizer.param_groups, base_rates, strict=True):
-                    group["lr"] = base * rate
-                x = train.X[rows]
-                if noise is not None:
-                    x = noise.add_to(x)
-                weight = None if train.weight is None else train.weight[rows]
-                objective = _mean(loss(module(x), train.y[rows]), weight)
-                optimizer.zero_grad(set_to_none=True)
-                objective.backward()
-                if recipe.l1 or recipe.l2:
-                    _add_penalty(module, recipe)
-                if recipe.clip:
-                    torch.nn.utils.clip_grad_norm_(module.parameters(), recipe.clip)
-                optimizer.step()
-                if average is not None:
-                    average.update()
-                total += float(objective.detach()) * len(rows)
-            metrics = {"loss": total / len(train)}
+        for epoch in range(1, n_epochs + 1):
+            module.quantizer.set_progress((epoch - 1) / max(1, n_epochs - 1))
+            span = ((epoch - 1) / n_epochs, epoch / n_epochs)
+            metrics = {
+                "loss": _epoch(
+                    module,
+                    train,
+                    recipe,
+                    loss,
+                    optimizer,
+                    generator,
+                    noise if recipe.input_noise else None,
+                    average,
+                    span,
+                )
+            }
             if not math.isfinite(metrics["loss"]):
                 raise StateError(
-                    f"the loss became {metrics['loss']} in epoch {epoch + 1}: lower learning_rate "
+                    f"the loss became {metrics['loss']} in epoch {epoch}: lower learning_rate "
                     "or leaf_learning_rate, or check the scale of the data and of a custom loss"
                 )
-            score = None
             if validation is not None:
-                with average.in_place() if average is not None else _nothing():
-                    on_validation = evaluate(module, validation, classification, loss)
-                    metrics |= {f"val_{name}": value for name, value in on_validation.items()}
-                    score = metrics["val_accuracy" if classification else "val_rmse"]
-                    keeper.offer(score, epoch + 1)
+                with average.in_place():
+                    scores = evaluate(module, validation, classification, loss)
+                    metrics |= {f"val_{name}": value for name, value in scores.items()}
+                    best.offer(_rank(metrics, recipe, classification), epoch)
             for name, value in metrics.items():
                 result.history.setdefault(name, []).append(value)
-            result.n_epochs = epoch + 1
+            result.n_epochs = epoch
             for callback in callbacks:  # all of them, even if the first one asks to stop
-                result.stopped_early |= bool(callback(epoch + 1, n_epochs, metrics))
-            if recipe.patience is not None and epoch + 1 - keeper.epoch >= recipe.patience:
-                result.stopped_early = result.stopped_early or score is not None
+                result.stopped_early |= bool(callback(epoch, n_epochs, metrics))
+            if validation is not None and recipe.patience is not None:
+                result.stopped_early |= epoch - best.epoch >= recipe.patience
             if result.stopped_early:
                 break
-    for group, base in zip(optimizer.param_groups, base_rates, strict=True):
-        group["lr"] = base
-    if average is not None and validation is None:
+    if best.state is None:
         average.install()
-    if validation is not None and keeper.state is not None:
-        module.load_state_dict(keeper.state)
+    else:
+        module.load_state_dict(best.state)
+        result.best_score = abs(best.rank[0]) if best.rank else None
     module.eval()
-    result.best_epoch = keeper.epoch if validation is not None else result.n_epochs
-    result.best_score = keeper.score
+    result.best_epoch = best.epoch or result.n_epochs
     return result
-
-
-class _Best:
-    """Keeps a copy of the weights that scored best; later epochs win ties."""
-
-    def __init__(self, module: TrainableTree, maximize: bool) -> None:
-        self.module, self.sign = module, 1.0 if maximize else -1.0
-        self.score: float | None = None
-        self.state: dict[str, Tensor] | None = None
-        self.epoch = 0
-
-    def offer(self, score: float, epoch: int) -> None:
-        if self.score is None or self.sign * score >= self.sign * self.score:
-            self.score, self.epoch = score, epoch
-            self.state = copy.deepcopy(self.module.state_dict())
-
-
-class _RunningAverage:
-    """Exponential average of the parameters, with its start-up bias removed."""
-
-    def __init__(self, module: TrainableTree, decay: float) -> None:
-        self.parameters: list[Tensor] = list(module.parameters())
-        self.decay = decay
-        self.average = [p.detach().clone() for p in self.parameters]
-        self.steps = 0
-
-    @torch.no_grad()
-    def update(self) -> None:
-        self.steps += 1
-        decay = min(self.decay, self.steps / (self.steps + 10.0))
-        torch._foreach_lerp_(self.average, self.parameters, 1.0 - decay)
-
-    @torch.no_grad()
-    def install(self) -> None:
-        torch._foreach_copy_(self.parameters, self.average)
-
-    @contextmanager
-    def in_place(self) -> Iterator[None]:
-        """Use the averaged weights inside the block, the trained ones after it."""
-        trained = [p.detach().clone() for p in self.parameters]
-        self.install()
-        try:
-            yield
-        finally:
-            with torch.no_grad():
-                torch._foreach_copy_(self.parameters, trained)
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield

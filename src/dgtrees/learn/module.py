@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
@@ -44,14 +45,18 @@ def hidden_widths(
     if hidden == "paper":
         height = next((h for h in sorted(PAPER_WIDTHS) if h >= max_depth), max(PAPER_WIDTHS))
         return (PAPER_WIDTHS[height],) * (n_layers - 1)
-    if isinstance(hidden, (int, np.integer)):
-        return (int(hidden),) * (n_layers - 1)
-    if isinstance(hidden, str) or len(hidden) != n_layers - 1:
+    widths: Any = (hidden,) * (n_layers - 1) if isinstance(hidden, Integral) else hidden
+    if (
+        not isinstance(widths, Sequence)
+        or isinstance(widths, str)
+        or len(widths) != n_layers - 1
+        or not all(isinstance(width, Integral) and int(width) >= 1 for width in widths)
+    ):
         raise ValueError(
-            f"hidden must be 'paper', a width, or n_layers - 1 = {n_layers - 1} widths, "
-            f"got {hidden!r}: change hidden or n_layers"
+            f"hidden must be 'paper', a width of at least 1, or n_layers - 1 = {n_layers - 1} of "
+            f"them, got {hidden!r}: change hidden or n_layers"
         )
-    return tuple(int(width) for width in hidden)
+    return tuple(int(width) for width in widths)
 
 
 def _closed_form_gradient(decisions: Tensor, leaf_scores: Tensor, form: int) -> Tensor:
@@ -196,6 +201,8 @@ class TrainableTree(nn.Module):
         "sign", "scaled_sign", "lsq", "annealed", or a module of your own.
     softmax_scale : float, default 1.0
         Size of a decision in the soft-max over leaves; smaller spreads the gradient wider.
+    generator : torch.Generator, optional
+        Source of the initial weights; torch's global one otherwise.
 
     Examples
     --------
@@ -219,6 +226,7 @@ class TrainableTree(nn.Module):
         path: str = "sum",
         quantizer: str | Quantizer = "sign",
         softmax_scale: float = 1.0,
+        generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
         for name, size, least in (
@@ -244,10 +252,11 @@ class TrainableTree(nn.Module):
         self.quantizer = quantizer
         widths = (in_features, *hidden_widths(max_depth, n_layers, hidden), n_internal(max_depth))
         # Only the last layer has a bias: with linear layers an earlier one would add nothing.
+        # `skip_init`, because `reset_parameters` below draws from the generator it is given.
         self.layers = nn.ModuleList(
-            nn.Linear(a, b, bias=i == n_layers - 1)
+            nn.utils.skip_init(nn.Linear, a, b, bias=i == n_layers - 1)
             for i, (a, b) in enumerate(pairwise(widths))
-            if b > 0
+            if max_depth > 0
         )
         self.leaf_values = nn.Parameter(torch.zeros(n_leaves(max_depth), out_features))
         self.leaf_weights = (
@@ -255,15 +264,16 @@ class TrainableTree(nn.Module):
             if leaf == "linear"
             else None
         )
-        self.reset_parameters()
+        self.reset_parameters(generator)
 
-    def reset_parameters(self) -> None:
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw node weights anew, with zero biases and small random leaves."""
         for layer in self.linear_layers():
-            layer.reset_parameters()
+            bound = layer.in_features**-0.5
+            nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
-        nn.init.normal_(self.leaf_values, std=0.1)
+        nn.init.normal_(self.leaf_values, std=0.1, generator=generator)
         if self.leaf_weights is not None:
             nn.init.zeros_(self.leaf_weights)
 

@@ -8,10 +8,54 @@ classification and one for all regression tasks (docs/decisions.md has the figur
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from math import inf, isfinite
+from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["RECIPES", "Recipe"]
+__all__ = ["QUANTIZER_NAMES", "RECIPES", "Recipe"]
+
+QUANTIZER_NAMES = ("sign", "scaled_sign", "lsq", "annealed")
+
+_ABOVE_0 = 5e-324
+
+_CHOICES = {
+    "quantizer": QUANTIZER_NAMES,
+    "path": ("sum", "product"),
+    "optimizer": ("adamw", "rmsprop", "sgd"),
+    "schedule": ("cosine", "constant"),
+    "anneal_schedule": ("linear", "log"),
+    "scaling": ("standard", "absolute", "between"),
+}
+
+# Whether a whole number, the least value, and the value it must stay below.
+_RANGES = {
+    "n_layers": (True, 1, inf),
+    "softmax_scale": (False, _ABOVE_0, inf),
+    "anneal_start": (False, _ABOVE_0, inf),
+    "anneal_stop": (False, _ABOVE_0, inf),
+    "learning_rate": (False, _ABOVE_0, inf),
+    "leaf_learning_rate": (False, _ABOVE_0, inf),
+    "rate_features": (True, 1, inf),
+    "momentum": (False, 0, 1),
+    "weight_decay": (False, 0, inf),
+    "restarts": (True, 0, inf),
+    "clip": (False, 0, inf),
+    "batch_size": (True, 1, inf),
+    "min_batches": (True, 1, inf),
+    "epochs": (True, 1, inf),
+    "steps": (True, 1, inf),
+    "min_epochs": (True, 1, inf),
+    "max_epochs": (True, 1, inf),
+    "l1": (False, 0, inf),
+    "l2": (False, 0, inf),
+    "input_noise": (False, 0, inf),
+    "label_smoothing": (False, 0, 1),
+    "averaging": (False, 0, 1),
+    "patience": (True, 1, inf),
+    "refit_strength": (False, 0, inf),
+}
+_OPTIONAL = {"rate_features", "epochs", "patience", "refit_strength"}
 
 
 @dataclass(frozen=True)
@@ -31,7 +75,7 @@ class Recipe:
         cross-entropy for classification and squared error for regression.
     optimizer, learning_rate, leaf_learning_rate, momentum, weight_decay
         "adamw", "rmsprop" or "sgd". Leaves learn at their own rate. Momentum is RMSprop's and
-        SGD's. Weight decay is decoupled and on node weights only.
+        SGD's. Weight decay is on node weights only (decoupled for "adamw").
     rate_features
         Inputs wider than this many features learn more slowly, by the square root of the excess,
         because a step then moves the activations further; None for no such correction.
@@ -45,7 +89,7 @@ class Recipe:
         Passes over the data. With epochs=None about `steps` updates are made, in at least
         `min_epochs` and at most `max_epochs` passes.
     l1, l2
-        Penalties on the product of the layers' absolute or squared weights, layer by layer.
+        Penalties on the absolute or squared weights of all linear layers.
     scaling
         What a feature is divided by before training: "standard" its standard deviation;
         "absolute" its mean absolute deviation (as a normal distribution's standard deviation),
@@ -56,12 +100,14 @@ class Recipe:
     label_smoothing
         Share of the target mass spread evenly over classes.
     averaging
-        Decay a step of a running average of the weights, which becomes the model; 0 for none.
+        Share of the steps made so far that a running average of the weights looks back over; the
+        average becomes the model. 0 for none.
     patience
         Epochs without a better validation score before training stops; None never stops early.
     refit_strength
         After training every leaf is set to the exact optimum over its rows together with this
-        many pseudo-rows of its learnt value; None keeps the learnt leaves.
+        many pseudo-rows of its learnt value (for squared error and cross-entropy, which have one);
+        None keeps the learnt leaves.
     """
 
     n_layers: int = 1
@@ -98,32 +144,23 @@ class Recipe:
     refit_strength: float | None = None
 
     def __post_init__(self) -> None:
-        choices = {
-            "path": ("sum", "product"),
-            "optimizer": ("adamw", "rmsprop", "sgd"),
-            "schedule": ("cosine", "constant"),
-            "anneal_schedule": ("linear", "log"),
-            "scaling": ("standard", "absolute", "between"),
-        }
-        for name, allowed in choices.items():
+        for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(
                     f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
                 )
-        positive: tuple[str, ...] = ("n_layers", "learning_rate", "leaf_learning_rate", "epochs")
-        positive += ("batch_size", "min_batches", "rate_features")
-        positive += ("steps", "min_epochs", "max_epochs", "softmax_scale", "patience")
-        positive += ("anneal_start", "anneal_stop")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value is None or not isinstance(value, (int, float)) or field.name == "hidden":
+        for name, (whole, least, below) in _RANGES.items():
+            value = getattr(self, name)
+            if value is None and name in _OPTIONAL:
                 continue
-            if value < 0 or (value == 0 and field.name in positive):
-                rule = "above 0" if field.name in positive else "at least 0"
-                raise ValueError(f"{field.name} must be {rule}, got {value!r}")
-        for name in ("label_smoothing", "averaging", "momentum"):
-            if getattr(self, name) >= 1:
-                raise ValueError(f"{name} must be below 1, got {getattr(self, name)!r}")
+            kind = Integral if whole else Real
+            known = isinstance(value, kind) and not isinstance(value, bool) and isfinite(value)
+            # A strict bound is written as the smallest number above it.
+            if not known or not least <= value < below:
+                number = "a whole number" if whole else "a number"
+                bound = "above 0" if least == _ABOVE_0 else f"of at least {least}"
+                limit = "" if below == inf else f" and below {below}"
+                raise ValueError(f"{name} must be {number} {bound}{limit}, got {value!r}")
 
     def rows_a_step(self, rows: int) -> int:
         """Rows of a batch when there are `rows` in all.
@@ -179,7 +216,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
             max_epochs=150,
             scaling="absolute",
             input_noise=0.05,
-            averaging=0.9995,
+            averaging=0.1,
             refit_strength=10.0,
         ),
     },

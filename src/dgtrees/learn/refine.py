@@ -6,6 +6,7 @@ Works on an `ObliqueTree` and standardised rows, in NumPy.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import softmax
 
 from dgtrees.tree import kernels
 from dgtrees.tree.oblique import ObliqueTree
@@ -41,18 +42,13 @@ def refit_leaves(
     sums = np.zeros((tree.n_leaves, target.shape[1]))
     kernels.column_sums_by_leaf(leaves, target * weight[:, None], sums)
     mass = np.bincount(leaves, weights=weight, minlength=tree.n_leaves)[:, None]
-    prior = _probabilities(tree.leaf_values) if classification else tree.leaf_values
+    prior = softmax(tree.leaf_values, axis=1) if classification else tree.leaf_values
     # Without rows the quotient is the prior itself, whatever the strength.
     pseudo = np.where(mass > 0, strength, 1.0)
     values = (sums + pseudo * prior) / (mass + pseudo)
     if classification:
         values = np.log(np.maximum(values, 1e-12))
     return tree.with_leaves(values)
-
-
-def _probabilities(scores: np.ndarray) -> np.ndarray:
-    exponents = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return exponents / exponents.sum(axis=1, keepdims=True)
 
 
 def _refit_linear(
@@ -85,14 +81,12 @@ def split_gains(
 
     For one-hot classes that is the Gini impurity, as in CART's importances.
     """
-    outputs = target.shape[1]
     columns = np.hstack(
         [np.ones((len(target), 1)), target, np.square(target).sum(axis=1, keepdims=True)]
     )
-    total = np.zeros((tree.n_nodes + tree.n_leaves, outputs + 2))
-    kernels.column_sums_by_leaf(leaves, columns * weight[:, None], total[tree.n_nodes :])
-    for position in range(len(total) - 1, 0, -1):  # leaves first, then nodes bottom-up
-        total[tree.parent[position]] += total[position]
+    at_leaf = np.zeros((tree.n_leaves, target.shape[1] + 2))
+    kernels.column_sums_by_leaf(leaves, columns * weight[:, None], at_leaf)
+    total = np.vstack(tree.totals(at_leaf))
     mass = np.maximum(total[:, 0], 1e-300)
     error = total[:, -1] - np.square(total[:, 1:-1]).sum(axis=1) / mass
     gains = error[: tree.n_nodes].copy()

@@ -7,6 +7,8 @@ on training (warm start, partial fit).
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
@@ -15,6 +17,7 @@ from dgtrees.data.rows import Examples
 from dgtrees.learn import refine
 from dgtrees.learn.batch import (
     Callback,
+    NoisePool,
     Rows,
     TrainingResult,
     fit_tree,
@@ -29,6 +32,9 @@ __all__ = ["Trainer"]
 
 _NOISY_COPIES = 8
 """How often noisy training rows are sent through a tree before an unvisited leaf is dropped."""
+
+_CHUNK_VALUES = 1 << 22
+"""Noisy values held at once while that is done."""
 
 
 class Trainer:
@@ -56,18 +62,18 @@ class Trainer:
         self.center, self.scale = _moments(first.X, first.weight, recipe.scaling)
         self.constant = self.scale == 0
         self.scale[self.constant] = 1.0
-        if n_classes:
-            outputs = n_classes
-            self.y_center, self.y_scale = np.zeros(outputs), np.ones(outputs)
-        else:
-            outputs = first.y.shape[1]
+        outputs = n_classes or first.y.shape[1]
+        self.y_center, self.y_scale = np.zeros(outputs), np.ones(outputs)
+        if not n_classes:
             self.y_center, self.y_scale = _moments(first.y, first.weight)
-            self.y_scale[self.y_scale == 0] = 1.0
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            self.module = make_module(first.X.shape[1], outputs, max_depth, leaf, recipe)
         self.generator = torch.Generator().manual_seed(seed)
+        width = first.X.shape[1]
+        self.module = make_module(width, outputs, max_depth, leaf, recipe, self.generator)
         self.optimizer = make_optimizer(self.module, recipe)
+        self.noise: NoisePool | None = None
+        self.epochs = 0
+        self.classes: list | None = None  # the labels behind class numbers, for whoever goes on
+        self._importance = np.zeros(width)
 
     def fit(
         self,
@@ -76,18 +82,38 @@ class Trainer:
         epochs: int | None = None,
         callbacks: tuple[Callback, ...] = (),
     ) -> TrainingResult:
-        """Train on, from the present weights, and keep the best."""
-        return fit_tree(
-            self.module,
-            self._rows(train),
-            self.recipe,
-            classification=self.n_classes > 0,
-            validation=None if validation is None else self._rows(validation),
-            generator=self.generator,
-            optimizer=self.optimizer,
-            epochs=epochs,
-            callbacks=callbacks,
+        """Train on, from the present weights, and keep the best; unchanged if it fails."""
+        if self.recipe.input_noise and self.noise is None:
+            self.noise = NoisePool(self.generator, self.recipe.batch_size * train.X.shape[1])
+        before = (
+            copy.deepcopy(self.module.state_dict()),
+            copy.deepcopy(self.optimizer.state_dict()),
+            self.generator.get_state(),
+            self.constant,
         )
+        # A column may begin to vary in a later batch.
+        self.constant = self.constant & np.all(self.center == train.X, axis=0)
+        try:
+            result = fit_tree(
+                self.module,
+                self._rows(train),
+                self.recipe,
+                classification=self.n_classes > 0,
+                validation=None if validation is None else self._rows(validation),
+                generator=self.generator,
+                optimizer=self.optimizer,
+                noise=self.noise,
+                epochs=epochs,
+                callbacks=callbacks,
+            )
+        except BaseException:
+            self.module.load_state_dict(before[0])
+            self.optimizer.load_state_dict(before[1])
+            self.generator.set_state(before[2])
+            self.constant = before[3]
+            raise
+        self.epochs += result.n_epochs
+        return result
 
     def hardened(self) -> ObliqueTree:
         """The present tree, complete, on unscaled inputs and outputs."""
@@ -96,22 +122,22 @@ class Trainer:
     def finish(self, train: Examples) -> tuple[ObliqueTree, np.ndarray]:
         """The tree to deliver, pruned and refitted, and the importance of every input (d,)."""
         with threadpool_limits(limits=1):  # the same sums on every machine
-            return self._finish(train)
+            X, target = self._scaled(train.X), self._targets(train)
+            tree = self._prune(self._tree(), X)
+            # The closed form is that of squared error and cross-entropy, and of no other loss.
+            closed_form = self.recipe.loss in (None, "squared", "cross_entropy")
+            if self.recipe.refit_strength is not None and closed_form:
+                strength, classes = self.recipe.refit_strength, self.n_classes > 0
+                tree = refine.refit_leaves(tree, X, target, train.weight, strength, classes).prune()
+            return self._unscaled(tree), _normalized(_gains(tree, X, target, train.weight))
 
-    def _finish(self, train: Examples) -> tuple[ObliqueTree, np.ndarray]:
-        X = self._scaled(train.X)
-        tree = self._prune(self._tree(), X)
-        target = self._targets(train)
-        if self.recipe.refit_strength is not None:
-            strength = self.recipe.refit_strength
-            tree = refine.refit_leaves(
-                tree, X, target, train.weight, strength, self.n_classes > 0
-            ).prune()
-        return self._unscaled(tree), _importance(tree, X, target, train.weight)
-
-    def importance(self, rows: Examples) -> np.ndarray:
-        """Importance of every input by the present splits, on these rows."""
-        return _importance(self._tree(), self._scaled(rows.X), self._targets(rows), rows.weight)
+    def running_importance(self, rows: Examples) -> np.ndarray:
+        """Importance of every input by the present splits, over all batches given so far."""
+        tree = self._tree()
+        self._importance = self._importance + _gains(
+            tree, self._scaled(rows.X), self._targets(rows), rows.weight
+        )
+        return _normalized(self._importance)
 
     def _tree(self) -> ObliqueTree:
         with one_thread():
@@ -131,10 +157,13 @@ class Trainer:
         """
         _, visits = tree.visits(X)
         if self.recipe.input_noise:
-            random = np.random.RandomState(0)
+            random = np.random.default_rng(0)
+            chunk = max(1, _CHUNK_VALUES // X.shape[1])
             for _ in range(_NOISY_COPIES):
-                noise = random.standard_normal(X.shape).astype(np.float32)
-                visits += tree.visits(X + self.recipe.input_noise * noise)[1]
+                for start in range(0, len(X), chunk):
+                    rows = X[start : start + chunk]
+                    noise = random.standard_normal(rows.shape, dtype=np.float32)
+                    visits += tree.visits(rows + self.recipe.input_noise * noise)[1]
         return tree.keep_leaves(visits > 0)
 
     def _unscaled(self, tree: ObliqueTree) -> ObliqueTree:
@@ -148,7 +177,7 @@ class Trainer:
         """One-hot classes or standardised values, (rows, outputs)."""
         if self.n_classes:
             return np.eye(self.n_classes)[examples.y.astype(np.int64)]
-        return (examples.y - self.y_center) / self.y_scale
+        return (examples.y - self.y_center) / np.where(self.y_scale > 0, self.y_scale, 1.0)
 
     def _rows(self, examples: Examples) -> Rows:
         X = torch.from_numpy(self._scaled(examples.X))
@@ -166,28 +195,35 @@ def _moments(
     values: np.ndarray, weight: np.ndarray, scaling: str = "standard"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean of every column and its scale, 0 for columns that do not vary."""
+    largest = np.abs(values).max(axis=0)
+    unit = np.ones_like(largest)
+    if largest.size and (largest.max() > 1e100 or largest[largest > 0].min(initial=1.0) < 1e-100):
+        unit = np.where(largest > 0, largest, 1.0)  # squares of such numbers would overflow
+        values = values / unit
     share = weight / weight.sum()
     # einsum, not a matrix product: its order of summation does not depend on BLAS's threads.
     center = np.einsum("n,nd->d", share, values)
     deviation = values - center
     spread = np.sqrt(np.einsum("n,nd,nd->d", share, deviation, deviation))
+    # A constant column's deviation is rounding error, not a scale.
+    constant = spread <= 1e-12 * np.abs(values).max(axis=0)
     if scaling != "standard":
         # A normal variable's mean absolute deviation is sqrt(2 / pi) of its standard deviation.
         absolute = np.einsum("n,nd->d", share, np.abs(deviation)) * np.sqrt(np.pi / 2.0)
         absolute = np.minimum(absolute, spread)
         spread = absolute if scaling == "absolute" else np.sqrt(absolute * spread)
-    # A constant column's deviation is rounding error, not a scale.
-    tiny = 1e-12 * np.maximum(np.abs(values).max(axis=0), 1e-300)
-    return center, np.where(spread <= tiny, 0.0, spread)
+    center = np.where(constant, values[0], center)
+    return center * unit, np.where(constant, 0.0, spread * unit)
 
 
-def _importance(
-    tree: ObliqueTree, X: np.ndarray, target: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
-    """Every split's gain, shared out by the size of its (standardised) weights; sums to 1."""
+def _gains(tree: ObliqueTree, X: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Every split's gain, shared out over the inputs by the size of its (standardised) weights."""
     gains = refine.split_gains(tree, tree.apply(X), target, weight)
     size = np.abs(tree.weights)
     share = size / np.maximum(size.sum(axis=1, keepdims=True), 1e-300)
-    importance = np.einsum("n,nd->d", gains, share)
+    return np.einsum("n,nd->d", gains, share)
+
+
+def _normalized(importance: np.ndarray) -> np.ndarray:
     total = importance.sum()
     return importance / total if total > 0 else importance

@@ -56,7 +56,10 @@ def write(path: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> N
     prefix = _PREFIX.pack(MAGIC, FORMAT_VERSION, len(text), hashlib.sha256(body).digest())
 
     path = Path(path)
+    if not path.parent.is_dir():
+        raise ModelFileError(f"{path}: there is no folder {path.parent}: create it first")
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.chmod(temporary, 0o644)  # mkstemp's files are for their owner only; models are to be read
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(prefix)

@@ -79,7 +79,7 @@ def plot_tree(
     ax.set_axis_off()
     ax.set(xlim=(0, 1), ylim=(0, 1))
     scale = np.ones(tree.n_features) if feature_scale is None else np.asarray(feature_scale)
-    names = feature_names or [f"x{j}" for j in range(tree.n_features)]
+    names = [f"x{j}" for j in range(tree.n_features)] if feature_names is None else feature_names
     levels = min(max_depth, tree.depth) + 1
     # Every decision is drawn as wide as those of the lowest level drawn, where room is scarcest.
     wide, tall = min(0.9 / 2 ** max(levels - 2, 0), 0.5), 0.6 / levels

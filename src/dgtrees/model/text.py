@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import softmax
 
 from dgtrees.tree.oblique import ObliqueTree
 
@@ -57,7 +58,7 @@ def describe_split(
     order = np.argsort(-np.abs(weights), kind="stable")
     shown = [j for j in order[:max_weights] if weights[j] != 0]
     terms = [
-        f"{_number(weights[j], digits)} {feature_names[j] if feature_names else f'x{j}'}"
+        f"{_number(weights[j], digits)} {f'x{j}' if feature_names is None else feature_names[j]}"
         for j in shown
     ]
     rest = int(np.count_nonzero(weights)) - len(shown)
@@ -75,8 +76,7 @@ def describe_leaf(
     slope = " + linear" if tree.leaf_weights is not None else ""
     if class_names is None:
         return ", ".join(_number(value, digits) for value in scores) + slope
-    shares = np.exp(scores - scores.max())
-    shares /= shares.sum()
+    shares = softmax(scores)
     likeliest = [k for k in np.argsort(-shares, kind="stable")[:3] if shares[k] >= 0.01]
     return ", ".join(f"{class_names[k]} {shares[k]:.0%}" for k in likeliest) + slope
 

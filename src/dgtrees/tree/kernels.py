@@ -116,7 +116,7 @@ def _lane_dot(_typing: Any, w: Any, x: Any, stop: Any) -> Any:
 def dot(w, x):
     """Dot product of two contiguous vectors in the one fixed order (see the module docstring)."""
     stop = w.shape[0] - w.shape[0] % LANES
-    total = _lane_dot(w, x, stop)  # type: ignore[var-annotated]
+    total = _lane_dot(w, x, stop)  # type: ignore[call-arg, var-annotated]
     for i in range(stop, w.shape[0]):
         total += w[i] * x[i]
     return total

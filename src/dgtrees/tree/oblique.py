@@ -132,6 +132,13 @@ class ObliqueTree:
         left, right = child_pointers(height)
         return cls(weights, bias, left, right, leaf_values, leaf_weights)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Unpickle, with arrays frozen again."""
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
     # What it is
 
     @property
@@ -234,11 +241,11 @@ class ObliqueTree:
     def visits(self, X: Any, row_weights: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Weight of the rows of X that pass every node, and that end in every leaf."""
         leaves = self.apply(X)
-        return self._totals(np.bincount(leaves, weights=row_weights, minlength=self.n_leaves))
+        return self.totals(np.bincount(leaves, weights=row_weights, minlength=self.n_leaves))
 
-    def _totals(self, at_leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sum over the leaves below every node, and the leaves' own numbers."""
-        total = np.concatenate([np.zeros(self.n_nodes), at_leaf])
+    def totals(self, at_leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the leaves below every node, and the leaves' own numbers (leaves, ...)."""
+        total = np.concatenate([np.zeros((self.n_nodes, *at_leaf.shape[1:])), at_leaf])
         for position in range(len(total) - 1, 0, -1):  # leaves first, then nodes bottom-up
             total[self.parent[position]] += total[position]
         return total[: self.n_nodes], total[self.n_nodes :]
@@ -265,7 +272,7 @@ class ObliqueTree:
         """
         if not np.any(keep):
             raise ValueError("at least one leaf must be kept, got none: give rows to prune by")
-        kept, _ = self._totals(np.asarray(keep, dtype=float))
+        kept, _ = self.totals(np.asarray(keep, dtype=float))
         return self._rebuild(np.concatenate([kept > 0, keep]))
 
     def _rebuild(self, reached: np.ndarray) -> ObliqueTree:
