@@ -59,6 +59,10 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         """Class numbers (rows,) or values (rows, outputs)."""
         raise NotImplementedError
 
+    def _held_out_share(self, rows: int) -> float | None:
+        """Share of the training rows to validate with where no others are given."""
+        return None if self.validation_fraction == "auto" else self.validation_fraction
+
     def _training_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Weights to train with, after class weights if there are any."""
         return weight
@@ -131,8 +135,8 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         validation = None
         if X_val is not None:
             validation = self._examples(X_val, y_val, sample_weight_val)
-        elif self.validation_fraction is not None:
-            train, validation = hold_out(train, self.validation_fraction, seed)
+        elif share := self._held_out_share(len(train.X)):
+            train, validation = hold_out(train, share, seed)
         train = replace(train, weight=self._training_weights(train.y, train.weight))
         trainer = self._trainer(train, recipe, seed)
         with progress_bar(bool(self.verbose), type(self).__name__) as bars:

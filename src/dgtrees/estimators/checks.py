@@ -50,12 +50,16 @@ def checked_recipe(estimator: Any, task: str) -> Recipe:
     if estimator.leaf not in ("constant", "linear"):
         raise ValueError(f"leaf must be 'constant' or 'linear', got {estimator.leaf!r}")
     fraction = estimator.validation_fraction
-    if fraction is not None and not (isinstance(fraction, Real) and 0.0 < float(fraction) < 1.0):
-        raise ValueError(f"validation_fraction must be between 0 and 1 or None, got {fraction!r}")
+    number = isinstance(fraction, Real) and 0.0 < float(fraction) < 1.0
+    if not (number or fraction is None or fraction == "auto"):
+        raise ValueError(
+            f"validation_fraction must be between 0 and 1, 'auto' or None, got {fraction!r}"
+        )
     if isinstance(estimator.recipe, Recipe):
         recipe = estimator.recipe
     elif isinstance(estimator.recipe, str) and estimator.recipe in RECIPES:
-        recipe = RECIPES[estimator.recipe][task]
+        presets = RECIPES[estimator.recipe]
+        recipe = presets.get(f"{task}, {estimator.leaf} leaves", presets[task])
     else:
         raise ValueError(
             f"recipe must be one of {', '.join(RECIPES)} or a Recipe, got {estimator.recipe!r}"

@@ -23,7 +23,8 @@ class DGTRegressor(RegressorMixin, DGTEstimator):
     max_depth : int, default 6
         Height of the tree: at most 2^max_depth leaves, and max_depth dot products a prediction.
     leaf : {"constant", "linear"}, default "constant"
-        What a leaf holds: values, or values that are linear in the features.
+        What a leaf holds: values, or values that are linear in the features. Linear predictions
+        are kept within the range of the training targets, so that they do not run away.
     loss : {"squared", "huber", "absolute"} or callable(prediction, target), optional
         Loss on standardised targets; squared error where None.
     recipe : {"default", "paper"} or Recipe, default "default"
@@ -34,8 +35,9 @@ class DGTRegressor(RegressorMixin, DGTEstimator):
         Widths of those layers.
     max_epochs, batch_size, learning_rate, l1, l2 : optional
         Passes over the data, rows a step, the nodes' learning rate, weight penalties.
-    validation_fraction : float, optional
-        Share of the rows to hold out where no X_val is given.
+    validation_fraction : float, "auto" or None, default "auto"
+        Share of the rows to hold out, where no X_val is given, to choose the best epoch by.
+        "auto" is 0.15 from 100 rows on: without, trees of noisy targets are trained too long.
     patience : int, optional
         Stop after this many epochs without a better validation score.
     warm_start : bool, default False
@@ -86,7 +88,7 @@ class DGTRegressor(RegressorMixin, DGTEstimator):
         learning_rate: float | None = None,
         l1: float | None = None,
         l2: float | None = None,
-        validation_fraction: float | None = None,
+        validation_fraction: float | str | None = "auto",
         patience: int | None = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -113,9 +115,16 @@ class DGTRegressor(RegressorMixin, DGTEstimator):
     def _outputs_per_leaf(self) -> int:
         return self._n_outputs
 
+    def _held_out_share(self, rows: int) -> float | None:
+        if self.validation_fraction == "auto":
+            return 0.15 if rows >= 100 else None
+        return super()._held_out_share(rows)
+
     def _learn_target(self, y: Any) -> None:
         y = self._values(y)
         self._n_outputs, self._single = 1 if y.ndim == 1 else y.shape[1], y.ndim == 1
+        columns = y.reshape(len(y), self._n_outputs)
+        self._target_range = columns.min(axis=0), columns.max(axis=0)
 
     def _read_target(self, y: Any) -> np.ndarray:
         y = self._values(y)
@@ -150,19 +159,33 @@ class DGTRegressor(RegressorMixin, DGTEstimator):
         with unchanged_on_error(self):
             if not hasattr(self, "tree_"):
                 self._learn_target(y)
+            rows = self._read_target(y)
+            low, high = self._target_range
+            self._target_range = (
+                np.minimum(low, rows.min(axis=0)),
+                np.maximum(high, rows.max(axis=0)),
+            )
             self._partial_fit(X, y, sample_weight)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted values, (rows,) or (rows, outputs) as y was in fit."""
         outputs = self._outputs(X)
+        if self.tree_.leaf_weights is not None:
+            outputs = np.clip(outputs, *self._target_range)
         return outputs[:, 0] if self._single else outputs
 
     def _target_for_file(self) -> dict[str, Any]:
-        return {"single_output": bool(self._single), "outputs": int(self._n_outputs)}
+        return {
+            "single_output": bool(self._single),
+            "outputs": int(self._n_outputs),
+            "target_range": [bound.tolist() for bound in self._target_range],
+        }
 
     def _target_from_file(self, header: dict[str, Any]) -> None:
         self._single, self._n_outputs = header["single_output"], header["outputs"]
+        low, high = header["target_range"]
+        self._target_range = np.array(low), np.array(high)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

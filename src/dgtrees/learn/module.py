@@ -288,8 +288,11 @@ class TrainableTree(nn.Module):
         return cast(list[nn.Linear], list(self.layers))
 
     def leaf_parameters(self) -> list[nn.Parameter]:
-        """Parameters of the leaves, which want a larger learning rate than the nodes'."""
-        return [self.leaf_values] + ([] if self.leaf_weights is None else [self.leaf_weights])
+        """Constants of the leaves, which want a larger learning rate than everything else.
+
+        A linear leaf's slopes do not: a step moves the prediction by all of them together.
+        """
+        return [self.leaf_values]
 
     def activations(self, x: Tensor) -> Tensor:
         """w.x + b of every node, (batch, nodes)."""

@@ -8,7 +8,7 @@ classification and one for all regression tasks (docs/decisions.md has the figur
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -47,6 +47,7 @@ _RANGES = {
     "steps": (True, 1, inf),
     "min_epochs": (True, 1, inf),
     "max_epochs": (True, 1, inf),
+    "max_steps": (True, 1, inf),
     "l1": (False, 0, inf),
     "l2": (False, 0, inf),
     "input_noise": (False, 0, inf),
@@ -85,9 +86,9 @@ class Recipe:
         Largest norm of the gradient, 0 for no clipping.
     batch_size, min_batches
         Rows a step; fewer where there would otherwise be less than `min_batches` steps a pass.
-    epochs, steps, min_epochs, max_epochs
+    epochs, steps, min_epochs, max_epochs, max_steps
         Passes over the data. With epochs=None about `steps` updates are made, in at least
-        `min_epochs` and at most `max_epochs` passes.
+        `min_epochs` and at most `max_epochs` passes, but no more than `max_steps` updates.
     l1, l2
         Penalties on the absolute or squared weights of all linear layers.
     scaling
@@ -134,6 +135,7 @@ class Recipe:
     steps: int = 10_000
     min_epochs: int = 60
     max_epochs: int = 300
+    max_steps: int = 30_000
     l1: float = 0.0
     l2: float = 0.0
     scaling: str = "standard"
@@ -180,7 +182,8 @@ class Recipe:
         if self.epochs is not None:
             return self.epochs
         steps_per_epoch = -(-rows // self.rows_a_step(rows))
-        return min(self.max_epochs, max(self.min_epochs, round(self.steps / steps_per_epoch)))
+        passes = min(self.max_epochs, max(self.min_epochs, round(self.steps / steps_per_epoch)))
+        return max(1, min(passes, self.max_steps // steps_per_epoch))
 
 
 _PAPER = Recipe(
@@ -189,6 +192,24 @@ _PAPER = Recipe(
     leaf_learning_rate=1e-2,
     restarts=3,
     clip=1e-2,
+)
+
+_REGRESSION = Recipe(
+    n_layers=5,
+    hidden=48,
+    softmax_scale=0.45,
+    learning_rate=2.5e-3,
+    leaf_learning_rate=4e-2,
+    rate_features=32,
+    weight_decay=0.1,
+    batch_size=256,
+    min_batches=12,
+    steps=4000,
+    max_epochs=150,
+    scaling="absolute",
+    input_noise=0.05,
+    averaging=0.1,
+    refit_strength=10.0,
 )
 
 RECIPES: dict[str, dict[str, Recipe]] = {
@@ -200,25 +221,13 @@ RECIPES: dict[str, dict[str, Recipe]] = {
             learning_rate=3e-3,
             leaf_learning_rate=5e-2,
             rate_features=32,
-            input_noise=0.15,
+            input_noise=0.1,
             label_smoothing=0.05,
-        ),
-        "regression": Recipe(
-            min_batches=12,
-            n_layers=4,
-            hidden=48,
-            softmax_scale=0.35,
-            learning_rate=6e-3,
-            leaf_learning_rate=2e-2,
-            rate_features=32,
-            batch_size=256,
-            steps=4000,
-            max_epochs=150,
-            scaling="absolute",
-            input_noise=0.05,
             averaging=0.1,
-            refit_strength=10.0,
         ),
+        "regression": _REGRESSION,
+        # Extreme values that "absolute" scaling leaves extreme would weigh too much in a slope.
+        "regression, linear leaves": replace(_REGRESSION, scaling="standard", refit_strength=None),
     },
     "paper": {"classification": _PAPER, "regression": _PAPER},
 }
