@@ -7,6 +7,7 @@ fitted and never for prediction.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -138,19 +139,38 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         elif share := self._held_out_share(len(train.X)):
             train, validation = hold_out(train, share, seed)
         train = replace(train, weight=self._training_weights(train.y, train.weight))
-        trainer = self._trainer(train, recipe, seed)
-        with progress_bar(bool(self.verbose), type(self).__name__) as bars:
-            tasks = self._epoch_tasks(trainer, recipe.n_epochs(len(train.X)))
-            try:
-                result = trainer.fit(train, validation, callbacks=bars + tasks)
-            finally:
-                for task in tasks:
-                    task.close()
+        trainer, result = self._best_of_tries(train, validation, recipe, seed)
         self._deliver(*trainer.finish(train))
         self.history_ = result.history
         self.best_score_ = result.best_score
         self.n_iter_ = trainer.epochs
         self._trainer_ = trainer
+
+    def _best_of_tries(
+        self, train: Examples, validation: Examples | None, recipe: Recipe, seed: int
+    ) -> tuple[Trainer, Any]:
+        """Train as often as the recipe says and return the trainer that validated best."""
+        going_on = self.warm_start and hasattr(self, "_trainer_")
+        tries = 1 if validation is None or going_on else recipe.n_tries(len(train.X))
+        n_epochs = recipe.n_epochs(len(train.X))
+        best: Any = None
+        with progress_bar(bool(self.verbose), type(self).__name__) as bars:
+            trainer = self._trainer(train, recipe, seed)
+            tasks = self._epoch_tasks(lambda: trainer.hardened(), tries * n_epochs)
+            try:
+                for attempt in range(tries):
+                    if attempt:
+                        trainer = self._trainer(train, recipe, seed + attempt)
+                    watch = tuple(_shifted(c, attempt, tries) for c in bars + tasks)
+                    result = trainer.fit(train, validation, callbacks=watch)
+                    if best is None or result.best_rank > best[1].best_rank:
+                        best = trainer, result
+                    if result.stopped_early and recipe.patience is None:  # a callback's wish
+                        break
+            finally:
+                for task in tasks:
+                    task.close()
+        return best
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """One pass over a batch of rows, going on from what has been learnt so far."""
@@ -231,10 +251,10 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         np.add.at(features, self._encoder.source, importance)
         self.feature_importances_ = features
 
-    def _epoch_tasks(self, trainer: Trainer, n_epochs: int) -> tuple[EpochTasks, ...]:
+    def _epoch_tasks(self, tree: Callable, n_epochs: int) -> tuple[EpochTasks, ...]:
         if not getattr(self, "_skl_callbacks", None):
             return ()
-        return (EpochTasks(self, n_epochs, lambda: {"tree_": trainer.hardened()}),)
+        return (EpochTasks(self, n_epochs, lambda: {"tree_": tree()}),)
 
     # Input
 
@@ -410,6 +430,13 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _shifted(callback: Callable, attempt: int, tries: int) -> Callable:
+    """A callback that counts the epochs of all tries."""
+    return lambda epoch, n_epochs, metrics: callback(
+        epoch + attempt * n_epochs, tries * n_epochs, metrics
+    )
 
 
 def _packed(value: Any) -> Any:

@@ -56,6 +56,7 @@ class TrainingResult:
     n_epochs: int = 0
     best_epoch: int = 0
     best_score: float | None = None
+    best_rank: tuple[float, ...] = ()
     stopped_early: bool = False
 
 
@@ -322,6 +323,8 @@ def fit_tree(
     result = TrainingResult()
     best = BestWeights(module)
     average = RunningAverage(module, recipe.averaging)
+    # Whoever sets a patience wants to stop as soon as it is exhausted.
+    select_after = recipe.select_after * n_epochs if recipe.patience is None else 0
     with one_thread():
         for epoch in range(1, n_epochs + 1):
             module.quantizer.set_progress((epoch - 1) / max(1, n_epochs - 1))
@@ -348,7 +351,8 @@ def fit_tree(
                 with average.in_place():
                     scores = evaluate(module, validation, classification, loss)
                     metrics |= {f"val_{name}": value for name, value in scores.items()}
-                    best.offer(_rank(metrics, recipe, classification), epoch)
+                    if epoch > select_after:
+                        best.offer(_rank(metrics, recipe, classification), epoch)
             for name, value in metrics.items():
                 result.history.setdefault(name, []).append(value)
             result.n_epochs = epoch
@@ -362,7 +366,8 @@ def fit_tree(
         average.install()
     else:
         module.load_state_dict(best.state)
-        result.best_score = abs(best.rank[0]) if best.rank else None
+        result.best_rank = best.rank or ()
+        result.best_score = abs(result.best_rank[0])
     module.eval()
     result.best_epoch = best.epoch or result.n_epochs
     return result

@@ -53,6 +53,9 @@ _RANGES = {
     "input_noise": (False, 0, inf),
     "label_smoothing": (False, 0, 1),
     "averaging": (False, 0, 1),
+    "select_after": (False, 0, 1),
+    "tries": (True, 1, inf),
+    "max_tried_steps": (True, 1, inf),
     "patience": (True, 1, inf),
     "refit_strength": (False, 0, inf),
 }
@@ -103,6 +106,12 @@ class Recipe:
     averaging
         Share of the steps made so far that a running average of the weights looks back over; the
         average becomes the model. 0 for none.
+    select_after
+        Share of the epochs after which validation may choose one. Scores of the first half, at
+        high learning rates, are often high by luck.
+    tries, max_tried_steps
+        With validation rows, so many trees are trained from different starts and the one that
+        validates best is kept; fewer, where all together would take more than `max_tried_steps`.
     patience
         Epochs without a better validation score before training stops; None never stops early.
     refit_strength
@@ -142,6 +151,9 @@ class Recipe:
     input_noise: float = 0.0
     label_smoothing: float = 0.0
     averaging: float = 0.0
+    select_after: float = 0.0
+    tries: int = 1
+    max_tried_steps: int = 12_000
     patience: int | None = None
     refit_strength: float | None = None
 
@@ -172,6 +184,11 @@ class Recipe:
         (256, 50)
         """
         return max(1, min(self.batch_size, max(16, rows // self.min_batches)))
+
+    def n_tries(self, rows: int) -> int:
+        """Trees to train when there are `rows` training rows and some to validate with."""
+        steps = self.n_epochs(rows) * -(-rows // self.rows_a_step(rows))
+        return max(1, min(self.tries, self.max_tried_steps // steps))
 
     def n_epochs(self, rows: int) -> int:
         """Passes over `rows` rows of training data.
@@ -209,21 +226,27 @@ _REGRESSION = Recipe(
     scaling="absolute",
     input_noise=0.05,
     averaging=0.1,
+    tries=3,
     refit_strength=10.0,
 )
 
 RECIPES: dict[str, dict[str, Recipe]] = {
     "default": {
         "classification": Recipe(
-            min_batches=12,
-            n_layers=2,
-            hidden=128,
+            n_layers=3,
+            hidden=64,
+            softmax_scale=0.88,
             learning_rate=3e-3,
             leaf_learning_rate=5e-2,
             rate_features=32,
+            min_batches=12,
+            steps=10_000,
+            max_epochs=150,
             input_noise=0.1,
             label_smoothing=0.05,
             averaging=0.1,
+            select_after=0.5,
+            tries=3,
         ),
         "regression": _REGRESSION,
         # Extreme values that "absolute" scaling leaves extreme would weigh too much in a slope.
