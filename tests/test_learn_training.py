@@ -61,7 +61,7 @@ def test_the_cosine_starts_at_the_rate_and_ends_at_zero_in_every_cycle(restarts)
 
 
 def test_leaves_have_their_own_rate_and_wide_inputs_a_smaller_one():
-    recipe = Recipe(learning_rate=1e-2, leaf_learning_rate=1e-1, rate_features=32)
+    recipe = Recipe(learning_rate=1e-2, leaf_learning_rate=1e-1, reference_features=32)
     rates = {}
     for d in (8, 128):
         module = batch.make_module(d, 2, 3, "constant", recipe)

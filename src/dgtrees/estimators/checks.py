@@ -69,6 +69,8 @@ def checked_recipe(estimator: Any, task: str) -> Recipe:
         for name, field in _RECIPE_OVERRIDES.items()
         if getattr(estimator, name) is not None
     }
+    if "n_layers" in changes and "hidden" not in changes and isinstance(recipe.hidden, tuple):
+        changes["hidden"] = recipe.hidden[0]
     if "batch_size" in changes:
         changes["min_batches"] = 1  # the size that was asked for, whatever the number of rows
     return replace(recipe, **changes) if changes else recipe

@@ -144,9 +144,7 @@ def _set_rates(
     for group in optimizer.param_groups:
         rate = recipe.leaf_learning_rate
         if group["part"] == "nodes":
-            rate = recipe.learning_rate
-            if recipe.rate_features is not None:
-                rate *= min(1.0, (recipe.rate_features / module.in_features) ** 0.5)
+            rate = recipe.node_rate(module.in_features)
         group["lr"] = rate * _schedule(recipe, done)
 
 
@@ -266,7 +264,7 @@ def _epoch(
         _set_rates(optimizer, module, recipe, span[0] + (span[1] - span[0]) * step / len(batches))
         x = train.X[rows]
         if noise is not None:
-            x = noise.add_to(x, recipe.input_noise)
+            x = noise.add_to(x, recipe.noise(module.in_features))
         weight = None if train.weight is None else train.weight[rows]
         objective = _mean_loss(loss(module(x), train.y[rows]), len(rows), weight)
         optimizer.zero_grad(set_to_none=True)

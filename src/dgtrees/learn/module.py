@@ -42,6 +42,8 @@ def hidden_widths(
     >>> hidden_widths(6, 2, 128)
     (128,)
     """
+    if n_layers == 1:
+        return ()
     if hidden == "paper":
         height = next((h for h in sorted(PAPER_WIDTHS) if h >= max_depth), max(PAPER_WIDTHS))
         return (PAPER_WIDTHS[height],) * (n_layers - 1)

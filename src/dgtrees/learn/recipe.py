@@ -36,7 +36,7 @@ _RANGES = {
     "anneal_stop": (False, _ABOVE_0, inf),
     "learning_rate": (False, _ABOVE_0, inf),
     "leaf_learning_rate": (False, _ABOVE_0, inf),
-    "rate_features": (True, 1, inf),
+    "reference_features": (True, 1, inf),
     "momentum": (False, 0, 1),
     "weight_decay": (False, 0, inf),
     "restarts": (True, 0, inf),
@@ -59,7 +59,7 @@ _RANGES = {
     "patience": (True, 1, inf),
     "refit_strength": (False, 0, inf),
 }
-_OPTIONAL = {"rate_features", "epochs", "patience", "refit_strength"}
+_OPTIONAL = {"reference_features", "epochs", "patience", "refit_strength"}
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,10 @@ class Recipe:
     optimizer, learning_rate, leaf_learning_rate, momentum, weight_decay
         "adamw", "rmsprop" or "sgd". Leaves learn at their own rate. Momentum is RMSprop's and
         SGD's. Weight decay is on node weights only (decoupled for "adamw").
-    rate_features
-        Inputs wider than this many features learn more slowly, by the square root of the excess,
-        because a step then moves the activations further; None for no such correction.
+    reference_features
+        Rows with more features than this learn more slowly, by the square root of how many times
+        more, because a step then moves the activations further; and bear more noise, by the
+        fourth root. None for no such correction.
     schedule, restarts
         "cosine" goes from the rate to zero, `restarts` times again from the start; or "constant".
     clip
@@ -132,7 +133,7 @@ class Recipe:
     optimizer: str = "adamw"
     learning_rate: float = 3e-3
     leaf_learning_rate: float = 1e-1
-    rate_features: int | None = None
+    reference_features: int | None = None
     momentum: float = 0.0
     weight_decay: float = 0.0
     schedule: str = "cosine"
@@ -176,6 +177,21 @@ class Recipe:
                 limit = "" if below == inf else f" and below {below}"
                 raise ValueError(f"{name} must be {number} {bound}{limit}, got {value!r}")
 
+    def node_rate(self, features: int) -> float:
+        """Learning rate of the nodes for rows of so many features.
+
+        >>> Recipe(learning_rate=0.01, reference_features=32).node_rate(128)
+        0.005
+        """
+        return self.learning_rate / self._excess(features) ** 0.5
+
+    def noise(self, features: int) -> float:
+        """Standard deviation of the noise on rows of so many features."""
+        return self.input_noise * self._excess(features) ** 0.25
+
+    def _excess(self, features: int) -> float:
+        return max(1.0, features / (self.reference_features or inf))
+
     def rows_a_step(self, rows: int) -> int:
         """Rows of a batch when there are `rows` in all.
 
@@ -217,7 +233,7 @@ _REGRESSION = Recipe(
     softmax_scale=0.45,
     learning_rate=2.5e-3,
     leaf_learning_rate=4e-2,
-    rate_features=32,
+    reference_features=32,
     weight_decay=0.1,
     batch_size=256,
     min_batches=12,
@@ -234,11 +250,11 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     "default": {
         "classification": Recipe(
             n_layers=3,
-            hidden=64,
+            hidden=(128, 64),
             softmax_scale=0.88,
             learning_rate=3e-3,
             leaf_learning_rate=5e-2,
-            rate_features=32,
+            reference_features=32,
             min_batches=12,
             steps=10_000,
             max_epochs=150,

@@ -157,13 +157,13 @@ class Trainer:
         """
         _, visits = tree.visits(X)
         if self.recipe.input_noise:
-            random = np.random.default_rng(0)
+            random, size = np.random.default_rng(0), self.recipe.noise(X.shape[1])
             chunk = max(1, _CHUNK_VALUES // X.shape[1])
             for _ in range(_NOISY_COPIES):
                 for start in range(0, len(X), chunk):
                     rows = X[start : start + chunk]
                     noise = random.standard_normal(rows.shape, dtype=np.float32)
-                    visits += tree.visits(rows + self.recipe.input_noise * noise)[1]
+                    visits += tree.visits(rows + np.float32(size) * noise)[1]
         return tree.keep_leaves(visits > 0)
 
     def _unscaled(self, tree: ObliqueTree) -> ObliqueTree:
