@@ -119,7 +119,7 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
             raise ValueError("X_val and y_val must be given together, got only one of them")
         if X_val is None and sample_weight_val is not None:
             raise ValueError("sample_weight_val needs X_val and y_val, got neither: give them too")
-        if recipe.patience is not None and X_val is None and self.validation_fraction is None:
+        if recipe.patience is not None and X_val is None and not self._held_out_share(10**9):
             raise ValueError(
                 f"patience={recipe.patience} needs validation rows, got none: give X_val and y_val "
                 "or set validation_fraction"
@@ -130,8 +130,6 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
             )
         self._learn_target(y)
         train = self._examples(X, y, sample_weight, first=True)
-        if len(train.X) == 0:
-            raise ValueError("sample_weight must be above 0 for at least one row, got none")
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         validation = None
         if X_val is not None:
@@ -192,12 +190,10 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         else:
             self._check_kept(trainer, rows, recipe)
             trainer.recipe = recipe
-        if len(rows.X):
-            result = trainer.fit(rows, epochs=1)
-            self.history_ = {
-                name: self.history_.get(name, []) + values
-                for name, values in result.history.items()
-            }
+        result = trainer.fit(rows, epochs=1)
+        self.history_ = {
+            name: self.history_.get(name, []) + values for name, values in result.history.items()
+        }
         self.n_iter_ = trainer.epochs
         self._deliver(trainer.hardened(), trainer.running_importance(rows))
         self._trainer_ = trainer
@@ -269,6 +265,8 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         )
         if first:
             self._encoder = self._learn_encoding(table, weight)
+        if not weight.any():
+            raise ValueError("sample_weight must be above 0 for at least one row, got none")
         columns = target[:, None] if target.ndim == 1 else target
         features, columns, weight = merge_repeated(self._expand(table), columns, weight)
         return Examples(features, columns[:, 0] if target.ndim == 1 else columns, weight)
