@@ -253,10 +253,11 @@ class TrainableTree(nn.Module):
         self.max_depth, self.leaf, self.path = max_depth, leaf, path
         self.quantizer = quantizer
         widths = (in_features, *hidden_widths(max_depth, n_layers, hidden), n_internal(max_depth))
-        # Only the last layer has a bias: with linear layers an earlier one would add nothing.
+        # The first layer has a bias, as if the row ended in a constant 1 (the paper's [x; 1]):
+        # thresholds then learn as fast as weights do. The last one's is the tree's own.
         # `skip_init`, because `reset_parameters` below draws from the generator it is given.
         self.layers = nn.ModuleList(
-            nn.utils.skip_init(nn.Linear, a, b, bias=i == n_layers - 1)
+            nn.utils.skip_init(nn.Linear, a, b, bias=i in (0, n_layers - 1))
             for i, (a, b) in enumerate(pairwise(widths))
             if max_depth > 0
         )
@@ -341,10 +342,13 @@ class TrainableTree(nn.Module):
         """The `ObliqueTree` that predicts as this layer does; layers are multiplied in float64."""
         if len(self.layers):
             linear = self.linear_layers()
-            product = linear[0].weight.double()
+            product, offset = linear[0].weight.double(), linear[0].bias.double()
             for layer in linear[1:]:
-                product = layer.weight.double() @ product
-            bias = linear[-1].bias.double().cpu().numpy()
+                factor = layer.weight.double()
+                product, offset = factor @ product, factor @ offset
+                if layer.bias is not None:
+                    offset = offset + layer.bias.double()
+            bias = offset.cpu().numpy()
             weights = product.cpu().numpy()
         else:
             weights, bias = np.zeros((0, self.in_features)), np.zeros(0)

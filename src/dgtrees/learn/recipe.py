@@ -220,6 +220,8 @@ class Recipe:
 
 
 _PAPER = Recipe(
+    # Algorithm 2 has the plain sign; the published results are those of the scaled one.
+    quantizer="scaled_sign",
     optimizer="rmsprop",
     learning_rate=1e-2,
     leaf_learning_rate=1e-2,
