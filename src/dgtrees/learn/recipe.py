@@ -19,6 +19,9 @@ QUANTIZER_NAMES = ("sign", "scaled_sign", "lsq", "annealed")
 
 _ABOVE_0 = 5e-324
 
+_TRIED_ROWS = 500
+"""With fewer rows, those held out are too few to tell one try from another."""
+
 _CHOICES = {
     "quantizer": QUANTIZER_NAMES,
     "path": ("sum", "product"),
@@ -112,7 +115,8 @@ class Recipe:
         high learning rates, are often high by luck.
     tries, max_tried_steps
         With validation rows, so many trees are trained from different starts and the one that
-        validates best is kept; fewer, where all together would take more than `max_tried_steps`.
+        validates best is kept; fewer, where all together would take more than `max_tried_steps`,
+        and one below 500 rows.
     patience
         Epochs without a better validation score before training stops; None never stops early.
     refit_strength
@@ -203,6 +207,8 @@ class Recipe:
 
     def n_tries(self, rows: int) -> int:
         """Trees to train when there are `rows` training rows and some to validate with."""
+        if rows < _TRIED_ROWS:
+            return 1
         steps = self.n_epochs(rows) * -(-rows // self.rows_a_step(rows))
         return max(1, min(self.tries, self.max_tried_steps // steps))
 
