@@ -33,6 +33,9 @@ __all__ = ["Trainer"]
 _NOISY_COPIES = 8
 """How often noisy training rows are sent through a tree before an unvisited leaf is dropped."""
 
+_NO_WEIGHT = 1e-3
+"""Weight, in mean rows, below which the rows of a leaf do not count."""
+
 _CHUNK_VALUES = 1 << 22
 """Noisy values held at once while that is done."""
 
@@ -123,7 +126,7 @@ class Trainer:
         """The tree to deliver, pruned and refitted, and the importance of every input (d,)."""
         with threadpool_limits(limits=1):  # the same sums on every machine
             X, target = self._scaled(train.X), self._targets(train)
-            tree = self._prune(self._tree(), X)
+            tree = self._prune(self._tree(), X, train.weight / train.weight.mean())
             # The closed form is that of squared error and cross-entropy, and of no other loss.
             closed_form = self.recipe.loss in (None, "squared", "cross_entropy")
             if self.recipe.refit_strength is not None and closed_form:
@@ -149,22 +152,22 @@ class Trainer:
             slopes = np.where(self.constant, 0.0, slopes)
         return ObliqueTree(weights, tree.bias, tree.left, tree.right, tree.leaf_values, slopes)
 
-    def _prune(self, tree: ObliqueTree, X: np.ndarray) -> ObliqueTree:
-        """Drop leaves that training never reached.
+    def _prune(self, tree: ObliqueTree, X: np.ndarray, weight: np.ndarray) -> ObliqueTree:
+        """Drop leaves that training never reached, or only rows of next to no weight.
 
         With input noise, leaves that no clean row reaches have been trained all the same and
         predict better for new rows than their neighbours: those stay.
         """
-        _, visits = tree.visits(X)
+        _, visits = tree.visits(X, weight)
         if self.recipe.input_noise:
             random, size = np.random.default_rng(0), self.recipe.noise(X.shape[1])
             chunk = max(1, _CHUNK_VALUES // X.shape[1])
             for _ in range(_NOISY_COPIES):
                 for start in range(0, len(X), chunk):
-                    rows = X[start : start + chunk]
+                    rows, mass = X[start : start + chunk], weight[start : start + chunk]
                     noise = random.standard_normal(rows.shape, dtype=np.float32)
-                    visits += tree.visits(rows + np.float32(size) * noise)[1]
-        return tree.keep_leaves(visits > 0)
+                    visits += tree.visits(rows + np.float32(size) * noise, mass)[1]
+        return tree.keep_leaves(visits > min(_NO_WEIGHT, visits.max() / 2.0))
 
     def _unscaled(self, tree: ObliqueTree) -> ObliqueTree:
         tree = tree.on_unscaled_inputs(self.center, self.scale)
