@@ -6,11 +6,15 @@ for files and for state that a caller may want to catch apart from programming m
 
 from __future__ import annotations
 
-__all__ = ["DGTreesError", "ModelFileError", "StateError"]
+__all__ = ["DGTreesError", "DataError", "ModelFileError", "StateError"]
 
 
 class DGTreesError(Exception):
     """Base of every error that dgtrees raises about files and state."""
+
+
+class DataError(DGTreesError):
+    """A data file cannot be read as it is, or is not the file it should be."""
 
 
 class ModelFileError(DGTreesError):
