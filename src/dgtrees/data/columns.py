@@ -58,6 +58,11 @@ def typed_text(
     Without `kind`: numbers if all values are; an error if at least half of them are and the rest
     is not; otherwise categories, unless they look like dates or free text.
     """
+    if kind != "category" and decimal == ".":
+        try:  # most columns are numbers without gaps
+            return _finite(pc.cast(texts, pa.float64()), texts, place)
+        except pa.ArrowInvalid:
+            pass
     texts = pc.utf8_trim_whitespace(texts)
     missing = pc.is_in(texts, value_set=pa.array(MISSING_MARKS))
     texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)

@@ -19,7 +19,7 @@ from dgtrees.data.columns import NUMBER, Place, shown, typed_column, typed_text
 from dgtrees.data.formats import Batch, batches
 from dgtrees.errors import DataError
 
-__all__ = ["Table", "TableStream", "read_table"]
+__all__ = ["Columns", "Table", "TableStream", "read_table", "typed"]
 
 MAX_CLASSES = 26
 """Whole numbers are classes where there are at most so many different ones."""
@@ -137,7 +137,7 @@ def read_table(
     check_task(task)
     columns = Columns(target, weight, drop, kinds or {}, features)
     parts = list(batches(source, **reading))
-    return _typed(Batch.joined(parts), columns, task)
+    return typed(Batch.joined(parts), columns, task)
 
 
 class TableStream:
@@ -200,7 +200,7 @@ class TableStream:
     def __iter__(self) -> Iterator[Table]:
         columns, task = self.columns, self.task or "auto"
         for batch in batches(self.source, **self.reading):
-            table = _typed(batch, columns, task, self.classes)
+            table = typed(batch, columns, task, self.classes)
             if not columns.kinds or len(columns.kinds) < len(table.kinds):
                 columns = Columns(
                     columns.target, columns.weight, columns.drop, table.kinds, columns.features
@@ -214,7 +214,7 @@ def check_task(task: str) -> None:
         raise ValueError(f"task must be auto, classification or regression, got {task!r}")
 
 
-def _typed(batch: Batch, columns: Columns, task: str, classes: Any = None) -> Table:
+def typed(batch: Batch, columns: Columns, task: str, classes: Any = None) -> Table:
     """A batch of raw columns as a Table."""
     decimal = batch.decimal
     target = columns.target

@@ -8,7 +8,7 @@ fitted and never for prediction.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,8 @@ from sklearn.utils.validation import (
 
 from dgtrees.data.encoder import Encoder, columns_of, is_frame
 from dgtrees.data.rows import Examples, hold_out, merge_repeated
-from dgtrees.errors import ModelFileError, StateError
+from dgtrees.errors import StateError
+from dgtrees.estimators import storage
 from dgtrees.estimators.checks import check_memory, checked_recipe, unchanged_on_error
 from dgtrees.estimators.progress import (
     CallbackSupportMixin,
@@ -33,7 +34,6 @@ from dgtrees.estimators.progress import (
     with_callbacks,
 )
 from dgtrees.learn.recipe import Recipe
-from dgtrees.model import file as model_file
 from dgtrees.tree.oblique import ObliqueTree
 
 if TYPE_CHECKING:
@@ -48,7 +48,10 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
     """Base of the estimators; subclasses say what a target is."""
 
     _task: str
+    _encoder: Encoder
     tree_: ObliqueTree
+    leaf_rows_: np.ndarray | None = None
+    encoded_feature_scale_: np.ndarray | None = None
 
     # Subclasses' part
 
@@ -136,9 +139,11 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
             validation = self._examples(X_val, y_val, sample_weight_val)
         elif share := self._held_out_share(len(train.X)):
             train, validation = hold_out(train, share, seed)
+        rows_by_weight = train.weight
         train = replace(train, weight=self._training_weights(train.y, train.weight))
         trainer, result = self._best_of_tries(train, validation, recipe, seed)
-        self._deliver(*trainer.finish(train))
+        self._deliver(*trainer.finish(train), trainer.scale)
+        self.leaf_rows_ = self.tree_.visits(train.X, rows_by_weight)[1]
         self.history_ = result.history
         self.best_score_ = result.best_score
         self.n_iter_ = trainer.epochs
@@ -195,7 +200,8 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
             name: self.history_.get(name, []) + values for name, values in result.history.items()
         }
         self.n_iter_ = trainer.epochs
-        self._deliver(trainer.hardened(), trainer.running_importance(rows))
+        self._deliver(trainer.hardened(), trainer.running_importance(rows), trainer.scale)
+        self.leaf_rows_ = None  # earlier batches are gone
         self._trainer_ = trainer
 
     def _trainer(self, train: Examples, recipe: Recipe, seed: int) -> Trainer:
@@ -241,8 +247,9 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
     def _class_list(self) -> list | None:
         return None
 
-    def _deliver(self, tree: ObliqueTree, importance: np.ndarray) -> None:
+    def _deliver(self, tree: ObliqueTree, importance: np.ndarray, scale: np.ndarray) -> None:
         self.tree_ = tree
+        self.encoded_feature_scale_ = scale
         features = np.zeros(self.n_features_in_)
         np.add.at(features, self._encoder.source, importance)
         self.feature_importances_ = features
@@ -354,35 +361,18 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self, "tree_")
         return self._encoder.feature_names
 
+    @property
+    def column_kinds_(self) -> dict[str, str]:
+        """Name of every input column, and whether it holds a "number" or a "category"."""
+        check_is_fitted(self, "tree_")
+        return {column.name: column.kind for column in self._encoder.columns}
+
     # Files
 
     def save(self, path: Any) -> None:
         """Write the fitted model to one file, which `dgtrees.load` reads without torch."""
         check_is_fitted(self, "tree_")
-        header = {
-            "kind": type(self).__name__,
-            **self._parameters_for_file(),
-            "encoder": self._encoder.to_json(),
-            "feature_names": getattr(self, "feature_names_in_", np.empty(0)).tolist() or None,
-            "n_features": int(self.n_features_in_),
-            "history": self.history_,
-            "n_iter": int(self.n_iter_),
-            "best_score": self.best_score_,
-            **self._target_for_file(),
-        }
-        arrays = {"feature_importances": np.asarray(self.feature_importances_)}
-        model_file.write(path, header, arrays | model_file.tree_arrays(self.tree_))
-
-    def _parameters_for_file(self) -> dict[str, Any]:
-        """Constructor parameters as JSON values; what JSON cannot hold becomes None."""
-        parameters = self.get_params(deep=False)
-        recipe = parameters.pop("recipe")
-        named = isinstance(recipe, str)
-        return {
-            "parameters": {n: _packed(v) for n, v in parameters.items()}
-            | ({"recipe": recipe} if named else {}),
-            "recipe": None if named else {n: _packed(v) for n, v in asdict(recipe).items()},
-        }
+        storage.save(self, path)
 
     def _target_for_file(self) -> dict[str, Any]:
         return {}
@@ -392,37 +382,7 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> DGTEstimator:
-        try:
-            return cls._restored(header, arrays)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ModelFileError(f"not a valid {cls.__name__}: {error!r}") from error
-
-    @classmethod
-    def _restored(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> DGTEstimator:
-        parameters = {name: _unpacked(value) for name, value in header["parameters"].items()}
-        if header["recipe"]:
-            fields = header["recipe"].items()
-            parameters["recipe"] = Recipe(**{name: _unpacked(value) for name, value in fields})
-        model = cls(**parameters)
-        model.n_features_in_ = int(header["n_features"])
-        if header["feature_names"]:
-            model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-        model._encoder = Encoder.from_json(header["encoder"])
-        model.history_, model.n_iter_ = header["history"], header["n_iter"]
-        model.best_score_ = header["best_score"]
-        model._target_from_file(header)
-        model.feature_importances_ = arrays["feature_importances"]
-        model.tree_ = model_file.tree_from(arrays)
-        fits = {
-            "encoded columns": (model._encoder.width, model.tree_.n_features),
-            "input columns": (len(model._encoder.columns), model.n_features_in_),
-            "importances": (len(model.feature_importances_), model.n_features_in_),
-            "outputs": (model._outputs_per_leaf, model.tree_.n_outputs),
-        }
-        for what, (one, other) in fits.items():
-            if one != other:
-                raise ValueError(f"{what} do not fit the tree, {one} against {other}")
-        return model
+        return storage.restored(cls, header, arrays)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -435,25 +395,3 @@ def _shifted(callback: Callable, attempt: int, tries: int) -> Callable:
     return lambda epoch, n_epochs, metrics: callback(
         epoch + attempt * n_epochs, tries * n_epochs, metrics
     )
-
-
-def _packed(value: Any) -> Any:
-    """A parameter as JSON can hold it: tuples and dicts are marked, the unknown becomes None."""
-    if isinstance(value, (np.integer, np.floating, np.bool_)):
-        value = value.item()
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    if isinstance(value, (list, tuple)):
-        return {"tuple": [_packed(item) for item in value]}
-    if isinstance(value, dict):
-        return {"dict": [[_packed(key), _packed(item)] for key, item in value.items()]}
-    return None
-
-
-def _unpacked(value: Any) -> Any:
-    """What `_packed` was given."""
-    if isinstance(value, dict):
-        if "tuple" in value:
-            return tuple(_unpacked(item) for item in value["tuple"])
-        return {_unpacked(key): _unpacked(item) for key, item in value["dict"]}
-    return value

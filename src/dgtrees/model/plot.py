@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.model.text import describe_leaf
+from dgtrees.model.text import count_leaves, describe_leaf
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["plot_history", "plot_tree"]
@@ -53,6 +53,7 @@ def plot_tree(
     class_names: Sequence[str] | None = None,
     *,
     feature_scale: Any = None,
+    leaf_rows: Any = None,
     image_shape: tuple[int, int] | None = None,
     max_depth: int = 3,
     max_weights: int = 4,
@@ -65,6 +66,8 @@ def plot_tree(
     feature_scale : array-like of shape (d,), optional
         Spread of every feature. Weights are multiplied by it, which makes them comparable between
         features of different units.
+    leaf_rows : array-like of shape (leaves,), optional
+        Training rows of every leaf, written into it.
     image_shape : (rows, columns), optional
         For rows that are images: weights are drawn as one.
     max_depth : int, default 3
@@ -103,9 +106,11 @@ def plot_tree(
             )
         if child < 0:
             text = describe_leaf(tree, ~child, class_names).replace(", ", "\n")
+            if leaf_rows is not None:
+                text += f"\n{leaf_rows[~child]:,.0f} rows"
             _box(ax, x, y, text)
         elif level == max_depth:
-            _box(ax, x, y, f"{_leaves_below(tree, child)} leaves\nbelow", dashed=True)
+            _box(ax, x, y, f"{count_leaves(tree, child)} leaves\nbelow", dashed=True)
         else:
             inset = ax.inset_axes([x - wide / 2, y - tall / 2, wide, tall])
             if image_shape:
@@ -118,11 +123,6 @@ def plot_tree(
 
     place(0 if tree.n_nodes else ~0, 0.0, 1.0, 0, None, "")
     return ax
-
-
-def _leaves_below(tree: ObliqueTree, node: int) -> int:
-    children = (int(tree.left[node]), int(tree.right[node]))
-    return sum(1 if child < 0 else _leaves_below(tree, child) for child in children)
 
 
 def _box(ax: Any, x: float, y: float, text: str, dashed: bool = False) -> None:

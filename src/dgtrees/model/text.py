@@ -9,7 +9,7 @@ from scipy.special import softmax
 
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["describe_leaf", "describe_split", "tree_text"]
+__all__ = ["count_leaves", "describe_leaf", "describe_split", "tree_text"]
 
 
 def tree_text(
@@ -18,10 +18,26 @@ def tree_text(
     class_names: Sequence[str] | None = None,
     max_weights: int = 4,
     digits: int = 3,
+    *,
+    feature_scale: Sequence[float] | np.ndarray | None = None,
+    leaf_rows: Sequence[float] | np.ndarray | None = None,
+    max_depth: int | None = None,
 ) -> str:
     """The tree as indented rules, the largest weights of every split first.
 
-    With `class_names` leaves are shown as probabilities of the likeliest classes.
+    Parameters
+    ----------
+    class_names : sequence of str, optional
+        With them leaves are shown as probabilities of the likeliest classes.
+    max_weights : int, default 4
+        Weights shown a decision.
+    feature_scale : array-like of shape (d,), optional
+        Spread of every feature: weights are then ranked by weight times spread, which makes
+        features of different units comparable; they are shown in the units of the data.
+    leaf_rows : array-like of shape (leaves,), optional
+        Training rows of every leaf, shown beside it.
+    max_depth : int, optional
+        Levels of decisions to show.
 
     Examples
     --------
@@ -35,9 +51,14 @@ def tree_text(
 
     def write(child: int, indent: str, label: str) -> None:
         if child < 0:
-            lines.append(f"{indent}{label}{describe_leaf(tree, ~child, class_names, digits)}")
+            rows = "" if leaf_rows is None else f"  ({_rows(leaf_rows[~child])})"
+            leaf = describe_leaf(tree, ~child, class_names, digits)
+            lines.append(f"{indent}{label}{leaf}{rows}")
             return
-        split = describe_split(tree, child, feature_names, max_weights, digits)
+        if max_depth is not None and len(indent) // 2 >= max_depth:
+            lines.append(f"{indent}{label}... {count_leaves(tree, child)} leaves below")
+            return
+        split = describe_split(tree, child, feature_names, max_weights, digits, feature_scale)
         lines.append(f"{indent}{label}{split}")
         write(int(tree.left[child]), indent + "  ", "no:  ")
         write(int(tree.right[child]), indent + "  ", "yes: ")
@@ -52,10 +73,12 @@ def describe_split(
     feature_names: Sequence[str] | None = None,
     max_weights: int = 4,
     digits: int = 3,
+    feature_scale: Sequence[float] | np.ndarray | None = None,
 ) -> str:
     """One decision, such as ``-2 age + 1 height + 0.5 >= 0?``."""
     weights = tree.weights[node]
-    order = np.argsort(-np.abs(weights), kind="stable")
+    size = np.abs(weights) if feature_scale is None else np.abs(weights * np.asarray(feature_scale))
+    order = np.argsort(-size, kind="stable")
     shown = [j for j in order[:max_weights] if weights[j] != 0]
     terms = [
         f"{_number(weights[j], digits)} {f'x{j}' if feature_names is None else feature_names[j]}"
@@ -66,6 +89,17 @@ def describe_split(
         terms.append(f"({rest} more)")
     terms.append(_number(tree.bias[node], digits))
     return " + ".join(terms).replace("+ -", "- ") + " >= 0?"
+
+
+def count_leaves(tree: ObliqueTree, child: int) -> int:
+    """Leaves below a node (or 1, for ``~leaf``)."""
+    if child < 0:
+        return 1
+    return count_leaves(tree, int(tree.left[child])) + count_leaves(tree, int(tree.right[child]))
+
+
+def _rows(rows: float) -> str:
+    return f"{rows:,.0f} row{'' if round(rows) == 1 else 's'}"
 
 
 def describe_leaf(

@@ -1,0 +1,102 @@
+"""The `dgt` application: its commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.main import get_command
+
+from dgtrees import __version__
+from dgtrees.cli import data, fit, predict, show, tune
+from dgtrees.errors import DGTreesError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="dgt",
+    help="Hard oblique decision trees from your tables: train, predict, look inside.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"dgtrees {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _dgt(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
+        ),
+    ] = False,
+) -> None:
+    """Hard oblique decision trees from your tables: train, predict, look inside."""
+
+
+app.command("fit")(fit.fit)
+app.command("predict")(predict.predict)
+app.command("show")(show.show)
+app.command("tune")(tune.tune)
+app.add_typer(data.app, name="data")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run `dgt` and leave with its exit code: 0, 2 for bad input, 130 when interrupted."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run `dgt` and return its exit code."""
+    command = get_command(app)
+    try:
+        done = command.main(arguments, prog_name="dgt", standalone_mode=False)
+        return done if isinstance(done, int) else 0
+    except KeyboardInterrupt:
+        return _failed("interrupted", 130)
+    except BrokenPipeError:
+        # Whoever read our output has stopped: nothing to say, and nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("DGTREES_DEBUG"):
+            raise
+        return _translated(error)
+
+
+def _translated(error: Any) -> int:
+    """One line on standard error, and the exit code, for an error of ours, click's or the system's.
+
+    Errors that nobody foresaw keep their traceback: they are bugs, and it is what a report needs.
+    """
+    kind = type(error).__name__
+    if kind in ("Abort",):
+        return _failed("interrupted", 130)
+    if hasattr(error, "format_message"):  # click's own: unknown options, missing arguments
+        if kind == "NoArgsIsHelpError":
+            print(error.format_message(), file=sys.stderr)
+            return 2
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "dgt"
+        return _failed(f"{error.format_message()} See '{path} --help'.", error.exit_code)
+    if isinstance(error, (DGTreesError, ValueError, TypeError, ImportError, MemoryError)):
+        return _failed(str(error) or kind, 2)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return _failed(f"{where}{error.strerror or error}", 2)
+    raise error
+
+
+def _failed(message: str, code: int) -> int:
+    print(f"dgt: {' '.join(message.split())}", file=sys.stderr)
+    return code

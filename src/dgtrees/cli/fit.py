@@ -1,0 +1,261 @@
+"""`dgt fit`: a table in, a model file out."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from dgtrees.cli import options as o
+from dgtrees.cli.output import report, said, save_model
+
+__all__ = ["fit"]
+
+
+def fit(
+    train: Annotated[str, typer.Argument(help="Table to learn from; - reads standard input.")],
+    target: o.Target = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Model file to write; - for standard output.")
+    ] = "model.dgt",
+    task: o.Task = "auto",
+    val: Annotated[
+        str | None,
+        typer.Option(help="Table to validate with: the epoch that does best on it is kept."),
+    ] = None,
+    validation_fraction: Annotated[
+        float | None, typer.Option(help="Share of the rows to validate with, without --val.")
+    ] = None,
+    max_depth: Annotated[
+        int | None,
+        typer.Option(
+            "--max-depth", "-d", help="Height of the tree; 8 for classes, 6 for values by default."
+        ),
+    ] = None,
+    leaf: Annotated[
+        str, typer.Option(help="What a leaf holds: constant, or linear in the features.")
+    ] = "constant",
+    recipe: Annotated[
+        str, typer.Option(help="How it is trained: default, or paper for the paper's way.")
+    ] = "default",
+    n_layers: Annotated[
+        int | None, typer.Option(help="Linear layers while training (L in the paper).")
+    ] = None,
+    max_epochs: Annotated[int | None, typer.Option(help="Passes over the rows.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Rows a step.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Learning rate of nodes.")] = None,
+    l1: Annotated[float | None, typer.Option(help="Penalty on absolute weights.")] = None,
+    l2: Annotated[float | None, typer.Option(help="Penalty on squared weights.")] = None,
+    loss: Annotated[
+        str | None, typer.Option(help="Regression loss: squared, absolute or huber.")
+    ] = None,
+    class_weight: Annotated[
+        str | None, typer.Option(help="balanced: classes weigh the same, however rare.")
+    ] = None,
+    weight: o.Weight = None,
+    drop: o.Drop = None,
+    category: o.Category = None,
+    number: o.Number = None,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream", help="Learn batch by batch, for files that are larger than memory."
+        ),
+    ] = False,
+    passes: Annotated[int, typer.Option(help="Passes over the file with --stream.")] = 1,
+    seed: o.Seed = 0,
+    format: o.Format = None,
+    delimiter: o.Delimiter = None,
+    header: o.Header = None,
+    encoding: o.Encoding = "utf-8",
+    decimal: o.Decimal = ".",
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Train a tree on a table and save it.
+
+    Numbers and names are told apart column by column, missing values are welcome, and the task is
+    found out from the target.
+    """
+    reading = o.reading_options(format, delimiter, header, encoding, decimal)
+    columns = o.column_options(drop, category, number)
+    parameters = {
+        "leaf": leaf,
+        "recipe": recipe,
+        "n_layers": n_layers,
+        "max_epochs": max_epochs,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "l1": l1,
+        "l2": l2,
+        "validation_fraction": validation_fraction,
+        "random_state": seed,
+        "verbose": int(o.on_terminal() and not quiet and not json and not stream),
+    }
+    if max_depth is not None:
+        parameters["max_depth"] = max_depth
+    own = {"classification": {"class_weight": class_weight}, "regression": {"loss": loss}}
+    started = time.perf_counter()
+    learn = _fit_stream if stream else _fit_whole
+    model, rows, held_out = learn(
+        train, val, parameters, own, target, task, weight, columns, reading, passes, quiet or json
+    )
+    seconds = time.perf_counter() - started
+    save_model(model, output)
+    result = {
+        "model": output,
+        "task": model._task,
+        "rows": rows,
+        "features": model.n_features_in_,
+        "classes": model._n_classes or None,
+        "leaves": model.get_n_leaves(),
+        "depth": model.get_depth(),
+        "epochs": model.n_iter_,
+        **held_out,
+        "seconds": round(seconds, 2),
+    }
+    report(result, _summary(result), as_json=json, quiet=quiet, clear=output != "-")
+
+
+def _summary(result: dict[str, Any]) -> str:
+    what = f"{result['classes']} classes" if result["classes"] else "regression"
+    lines = [
+        f"learnt from {result['rows']:,} rows, {result['features']} columns, {what}, in "
+        f"{result['seconds']:.1f} s",
+        f"a tree of depth {result['depth']} with {result['leaves']} leaves: {result['model']}",
+    ]
+    for name in ("accuracy", "rmse"):
+        if f"validation_{name}" in result:
+            lines.insert(1, f"validation {name}: {said(result[f'validation_{name}'])}")
+    return "\n".join(lines)
+
+
+def new_estimator(task: str, parameters: dict[str, Any], own: dict[str, dict[str, Any]]) -> Any:
+    """The estimator for a task; options of the other task are refused."""
+    from dgtrees import DGTClassifier, DGTRegressor
+
+    other = "regression" if task == "classification" else "classification"
+    for name, value in own.get(other, {}).items():
+        if value is not None:
+            option = "--" + name.replace("_", "-")
+            raise ValueError(
+                f"{option} is for {other}, and this is {task}: leave it out, or say --task {other}"
+            )
+    given = {name: value for name, value in own.get(task, {}).items() if value is not None}
+    return (DGTClassifier if task == "classification" else DGTRegressor)(**parameters, **given)
+
+
+def read_labelled(source: str, target: str | None, **how: Any) -> Any:
+    """A table that has a target."""
+    from dgtrees.data.tables import read_table
+    from dgtrees.errors import DataError
+
+    table = read_table(source, target, **how)
+    if table.y is None:
+        listed = ", ".join(table.X.column_names[:12])
+        raise DataError(
+            f"{table.source}: say which column to learn with --target: it has {listed}"
+            + (", ..." if table.X.num_columns > 12 else "")
+        )
+    return table
+
+
+def read_validation(val: str, table: Any, weight: str | None, reading: dict[str, Any]) -> Any:
+    """Validation rows with the training table's columns."""
+    return read_labelled(
+        val,
+        table.target,
+        task=table.task,
+        weight=weight,
+        kinds=table.kinds,
+        features=table.X.column_names,
+        **reading,
+    )
+
+
+def score(model: Any, X: Any, y: Any, weight: Any = None) -> dict[str, float]:
+    """Accuracy, or root mean squared error in the target's units."""
+    if model._task == "classification":
+        return {"accuracy": float(model.score(X, y, sample_weight=weight))}
+    from sklearn.metrics import root_mean_squared_error
+
+    return {"rmse": float(root_mean_squared_error(y, model.predict(X), sample_weight=weight))}
+
+
+def _fit_whole(
+    train: str,
+    val: str | None,
+    parameters: dict[str, Any],
+    own: dict[str, dict[str, Any]],
+    target: str | None,
+    task: str,
+    weight: str | None,
+    columns: dict[str, Any],
+    reading: dict[str, Any],
+    passes: int,
+    silent: bool,
+) -> tuple[Any, int, dict[str, float]]:
+    if passes != 1:
+        raise ValueError("--passes goes with --stream: use --max-epochs for a table in memory")
+    table = read_labelled(train, target, task=task, weight=weight, **columns, **reading)
+    model = new_estimator(table.task, parameters, own)
+    rows = len(table)
+    if val is None:
+        model.fit(table.X, table.y, sample_weight=table.weight)
+        held_out = {}
+        if model.best_score_ is not None and table.task == "classification":
+            held_out = {"validation_accuracy": float(model.best_score_)}
+        return model, rows, held_out
+    held = read_validation(val, table, weight, reading)
+    model.fit(
+        table.X,
+        table.y,
+        sample_weight=table.weight,
+        X_val=held.X,
+        y_val=held.y,
+        sample_weight_val=held.weight,
+    )
+    scores = score(model, held.X, held.y, held.weight)
+    return model, rows, {f"validation_{name}": value for name, value in scores.items()}
+
+
+def _fit_stream(
+    train: str,
+    val: str | None,
+    parameters: dict[str, Any],
+    own: dict[str, dict[str, Any]],
+    target: str | None,
+    task: str,
+    weight: str | None,
+    columns: dict[str, Any],
+    reading: dict[str, Any],
+    passes: int,
+    silent: bool,
+) -> tuple[Any, int, dict[str, float]]:
+    from dgtrees.cli.progress import batches_bar
+    from dgtrees.data.tables import TableStream
+
+    if train == "-":
+        raise ValueError("--stream reads its file more than once, which standard input cannot: "
+                         "give a file")
+    if target is None:
+        raise ValueError("--stream needs --target: say which column to learn")
+    if passes < 1:
+        raise ValueError(f"--passes must be at least 1, got {passes}")
+    if parameters["validation_fraction"] is not None:
+        raise ValueError("--validation-fraction needs all rows at once: give --val a file instead")
+    source = TableStream(train, target, task=task, weight=weight, **columns, **reading)
+    model = new_estimator(source.task or "regression", parameters, own)
+    first_call = {} if source.classes is None else {"classes": source.classes}
+    with batches_bar(source.n_rows * passes, o.on_terminal() and not silent) as advance:
+        for _ in range(passes):
+            for table in source:
+                model.partial_fit(table.X, table.y, sample_weight=table.weight, **first_call)
+                first_call = {}
+                advance(len(table))
+    if val is None:
+        return model, source.n_rows, {}
+    held = read_validation(val, table, weight, reading)
+    scores = score(model, held.X, held.y, held.weight)
+    return model, source.n_rows, {f"validation_{name}": value for name, value in scores.items()}

@@ -1,0 +1,108 @@
+"""Options that several commands share, and what they mean to `read_table`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+__all__ = [
+    "Category",
+    "Decimal",
+    "Delimiter",
+    "Drop",
+    "Encoding",
+    "Format",
+    "Header",
+    "Json",
+    "Number",
+    "Quiet",
+    "Seed",
+    "Target",
+    "Task",
+    "Weight",
+    "column_options",
+    "on_terminal",
+    "reading_options",
+]
+
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        help="Column to learn: a name, or a position from 0 (-1: the last). "
+        "svmlight files have their own.",
+    ),
+]
+Task = Annotated[
+    str,
+    typer.Option(
+        help="classification, regression, or auto: strings and at most 26 different whole "
+        "numbers are classes."
+    ),
+]
+Weight = Annotated[
+    str | None,
+    typer.Option(help="Column of row weights: a weight of 2 is like the row given twice."),
+]
+Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
+Category = Annotated[
+    list[str] | None,
+    typer.Option(help="Column whose values are names even if they are digits; may be repeated."),
+]
+Number = Annotated[
+    list[str] | None, typer.Option(help="Column that must hold numbers; may be repeated.")
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        help="csv, parquet, arrow, svmlight, arff or npz; found out from the content if not given."
+    ),
+]
+Delimiter = Annotated[
+    str | None, typer.Option(help="What separates columns of a text file; found out if not given.")
+]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line names the columns."),
+]
+Encoding = Annotated[str, typer.Option(help="Encoding of a text file.")]
+Decimal = Annotated[str, typer.Option(help="Decimal sign of a text file, '.' or ','.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Seed = Annotated[
+    int, typer.Option(help="Seed of everything random: the same seed gives the same tree.")
+]
+
+
+def reading_options(
+    format: str | None,
+    delimiter: str | None,
+    header: bool | None,
+    encoding: str,
+    decimal: str,
+) -> dict[str, Any]:
+    """Options about the file."""
+    names = {"tab": "\t", "\\t": "\t", "space": " "}
+    return {
+        "format": format,
+        "delimiter": names.get(delimiter, delimiter) if delimiter else None,
+        "header": header,
+        "encoding": encoding,
+        "decimal": decimal,
+    }
+
+
+def column_options(
+    drop: list[str] | None, category: list[str] | None, number: list[str] | None
+) -> dict[str, Any]:
+    """Options about columns."""
+    kinds = dict.fromkeys(category or [], "category") | dict.fromkeys(number or [], "number")
+    return {"drop": tuple(drop or ()), "kinds": kinds}
+
+
+def on_terminal() -> bool:
+    """Whether somebody watches standard error."""
+    return sys.stderr.isatty()

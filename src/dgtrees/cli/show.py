@@ -1,0 +1,120 @@
+"""`dgt show`: what is inside a model file."""
+
+from __future__ import annotations
+
+import json as json_format
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from dgtrees.cli import options as o
+
+__all__ = ["show"]
+
+
+def show(
+    model: Annotated[str, typer.Argument(help="Model file that dgt fit wrote.")],
+    png: Annotated[
+        str | None, typer.Option(help="Draw the tree into this picture (.png, .svg or .pdf).")
+    ] = None,
+    depth: Annotated[int | None, typer.Option(help="Levels of decisions to show.")] = None,
+    weights: Annotated[int, typer.Option(help="Weights to show of every decision.")] = 4,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Print a model as rules in the names and units of its table, and draw it.
+
+    Weights that matter most (weight times the spread of the column) come first.
+    """
+    import dgtrees
+    from dgtrees.model.text import tree_text
+
+    if depth is not None and depth < 0:
+        raise ValueError(f"--depth must be at least 0, got {depth}")
+    if weights < 1:
+        raise ValueError(f"--weights must be at least 1, got {weights}")
+    fitted = dgtrees.load(model)
+    classes = getattr(fitted, "classes_", None)
+    look = {
+        "feature_names": fitted.encoded_feature_names_,
+        "class_names": None if classes is None else [str(c) for c in classes.tolist()],
+        "feature_scale": fitted.encoded_feature_scale_,
+        "leaf_rows": fitted.leaf_rows_,
+        "max_weights": weights,
+    }
+    if json:
+        print(json_format.dumps(_as_json(fitted), ensure_ascii=False))
+    elif not quiet:
+        print(_heading(fitted, model))
+        print()
+        print(tree_text(fitted.tree_, max_depth=depth, **look))
+    if png is not None:
+        _draw(fitted.tree_, png, 3 if depth is None else depth, look)
+
+
+def _heading(fitted: Any, path: str) -> str:
+    tree = fitted.tree_
+    if fitted._task == "classification":
+        task = "classification: " + ", ".join(str(c) for c in fitted.classes_.tolist()[:8])
+        task += ", ..." if len(fitted.classes_) > 8 else ""
+    else:
+        task = "regression"
+    order = np.argsort(-fitted.feature_importances_, kind="stable")[:5]
+    names = list(fitted.column_kinds_)
+    important = ", ".join(f"{names[j]} {fitted.feature_importances_[j]:.0%}" for j in order)
+    return "\n".join(
+        [
+            f"{path}: {type(fitted).__name__}, {task}",
+            f"{fitted.n_features_in_} columns, depth {tree.depth}, {tree.n_leaves} leaves, "
+            f"at most {tree.flops:,} multiply-adds a prediction",
+            f"most important: {important}",
+        ]
+    )
+
+
+def _as_json(fitted: Any) -> dict[str, Any]:
+    """The whole model as plain values: every number of the tree, and what it refers to."""
+    tree = fitted.tree_
+    classes = getattr(fitted, "classes_", None)
+    rows = fitted.leaf_rows_
+
+    def child(index: int) -> dict[str, int]:
+        return {"leaf": ~index} if index < 0 else {"node": index}
+
+    return {
+        "kind": type(fitted).__name__,
+        "task": fitted._task,
+        "columns": fitted.column_kinds_,
+        "features": fitted.encoded_feature_names_,
+        "classes": None if classes is None else classes.tolist(),
+        "importances": fitted.feature_importances_.tolist(),
+        "depth": tree.depth,
+        "nodes": [
+            {
+                "weights": tree.weights[n].tolist(),
+                "bias": float(tree.bias[n]),
+                "no": child(int(tree.left[n])),
+                "yes": child(int(tree.right[n])),
+            }
+            for n in range(tree.n_nodes)
+        ],
+        "leaves": [
+            {
+                "values": tree.leaf_values[k].tolist(),
+                "weights": None if tree.leaf_weights is None else tree.leaf_weights[k].tolist(),
+                "rows": None if rows is None else float(rows[k]),
+            }
+            for k in range(tree.n_leaves)
+        ],
+    }
+
+
+def _draw(tree: Any, path: str, depth: int, look: dict[str, Any]) -> None:
+    import matplotlib as mpl
+
+    from dgtrees.model.plot import plot_tree
+
+    mpl.use("Agg")
+    axes = plot_tree(tree, max_depth=depth, **look)
+    axes.figure.savefig(path, dpi=120, bbox_inches="tight")

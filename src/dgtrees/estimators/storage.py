@@ -1,0 +1,113 @@
+"""Fitted estimators as model files and back; the file format itself is `model.file`'s."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from dgtrees.data.encoder import Encoder
+from dgtrees.errors import ModelFileError
+from dgtrees.learn.recipe import Recipe
+from dgtrees.model import file as model_file
+
+__all__ = ["restored", "save"]
+
+# Arrays that describe the training rows; a model predicts without them.
+_EXTRAS = ("leaf_rows", "encoded_feature_scale")
+
+
+def save(model: Any, path: Any) -> None:
+    """Write a fitted estimator."""
+    header = {
+        "kind": type(model).__name__,
+        **_parameters(model),
+        "encoder": model._encoder.to_json(),
+        "feature_names": getattr(model, "feature_names_in_", np.empty(0)).tolist() or None,
+        "n_features": int(model.n_features_in_),
+        "history": model.history_,
+        "n_iter": int(model.n_iter_),
+        "best_score": model.best_score_,
+        **model._target_for_file(),
+    }
+    arrays = {"feature_importances": np.asarray(model.feature_importances_)}
+    extras = {name: getattr(model, f"{name}_") for name in _EXTRAS}
+    arrays |= {name: array for name, array in extras.items() if array is not None}
+    model_file.write(path, header, arrays | model_file.tree_arrays(model.tree_))
+
+
+def restored(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """The estimator that `save` wrote."""
+    try:
+        return _restored(kind, header, arrays)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(f"not a valid {kind.__name__}: {error!r}") from error
+
+
+def _restored(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    parameters = {name: _unpacked(value) for name, value in header["parameters"].items()}
+    if header["recipe"]:
+        fields = header["recipe"].items()
+        parameters["recipe"] = Recipe(**{name: _unpacked(value) for name, value in fields})
+    model: Any = kind(**parameters)
+    model.n_features_in_ = int(header["n_features"])
+    if header["feature_names"]:
+        model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    model._encoder = Encoder.from_json(header["encoder"])
+    model.history_, model.n_iter_ = header["history"], header["n_iter"]
+    model.best_score_ = header["best_score"]
+    model._target_from_file(header)
+    model.feature_importances_ = arrays["feature_importances"]
+    model.tree_ = model_file.tree_from(arrays)
+    for name in _EXTRAS:
+        setattr(model, f"{name}_", arrays.get(name))
+    tree = model.tree_
+    fits = {
+        "encoded columns": (model._encoder.width, tree.n_features),
+        "input columns": (len(model._encoder.columns), model.n_features_in_),
+        "importances": (len(model.feature_importances_), model.n_features_in_),
+        "outputs": (model._outputs_per_leaf, tree.n_outputs),
+    }
+    if model.leaf_rows_ is not None:
+        fits["rows a leaf"] = (model.leaf_rows_.shape, (tree.n_leaves,))
+    if model.encoded_feature_scale_ is not None:
+        fits["scales"] = (model.encoded_feature_scale_.shape, (tree.n_features,))
+    for what, (one, other) in fits.items():
+        if one != other:
+            raise ValueError(f"{what} do not fit the tree, {one} against {other}")
+    return model
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    """Constructor parameters as JSON values; what JSON cannot hold becomes None."""
+    parameters = model.get_params(deep=False)
+    recipe = parameters.pop("recipe")
+    named = isinstance(recipe, str)
+    return {
+        "parameters": {n: _packed(v) for n, v in parameters.items()}
+        | ({"recipe": recipe} if named else {}),
+        "recipe": None if named else {n: _packed(v) for n, v in asdict(recipe).items()},
+    }
+
+
+def _packed(value: Any) -> Any:
+    """A parameter as JSON can hold it: tuples and dicts are marked, the unknown becomes None."""
+    if isinstance(value, (np.integer, np.floating, np.bool_)):
+        value = value.item()
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return {"tuple": [_packed(item) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[_packed(key), _packed(item)] for key, item in value.items()]}
+    return None
+
+
+def _unpacked(value: Any) -> Any:
+    """What `_packed` was given."""
+    if isinstance(value, dict):
+        if "tuple" in value:
+            return tuple(_unpacked(item) for item in value["tuple"])
+        return {_unpacked(key): _unpacked(item) for key, item in value["dict"]}
+    return value
