@@ -10,7 +10,7 @@ SHA256 = {
     "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
     "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
     "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-    "protein.tr": "701e46fa614770d41849b5df32268515df49559463887d50f00d6e1aeeaee7b9",
+    "letter.scale.tr": "701e46fa614770d41849b5df32268515df49559463887d50f00d6e1aeeaee7b9",
     "letter.scale.val": "41ba072c4aff700179b1e2686b3a5ae60e9239dba7c337babd2586ff4ad9eeaa",
     "letter.scale.t": "07522ccbf54187fae6d560d1712b88c41ea1f7e8d19491c5adcc22ee37a075da",
     "pendigits.tra": "e2b9eb9f0d0467e2b64a4816a3420edf2b8043447576f4b84337aba44a9f97d3",
