@@ -59,12 +59,14 @@ class Column:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a DataFrame (pandas, polars or alike): named columns of their own types."""
+    """Whether X is a DataFrame (pandas, polars, Arrow): named columns of their own types."""
     return hasattr(X, "columns") and hasattr(X, "__getitem__") and hasattr(X, "shape")
 
 
 def columns_of(X: Any) -> list[tuple[str, np.ndarray]]:
     """Names and values of every column of a DataFrame or a two-dimensional array."""
+    if hasattr(X, "column_names"):  # an Arrow table, whose .columns are the values
+        return [(str(n), _arrow_values(X.column(n), str(n))) for n in X.column_names]
     if is_frame(X):
         return [(str(name), _values(X[name], str(name))) for name in X.columns]
     X = np.asarray(X)
@@ -84,6 +86,26 @@ def _values(series: Any, name: str) -> np.ndarray:
     values = np.asarray(series, dtype=object)
     # Numbers that are declared to be categories are names, not amounts.
     return _as_labels(values) if _CATEGORIES.match(dtype) else values
+
+
+def _arrow_values(column: Any, name: str) -> np.ndarray:
+    """`_values` for a column of an Arrow table; pyarrow itself is not imported here."""
+    dtype = str(column.type).lower()
+    if _DATES.match(dtype):
+        raise _dates_refused(name, dtype)
+    if dtype == "bool":
+        column = column.cast("int8")
+    if dtype == "null" or _NUMBERS.match(dtype.split("(")[0]):
+        return np.asarray(column.cast("double").to_numpy())
+    if not dtype.startswith("dictionary"):
+        return np.array(column.to_pylist(), dtype=object)
+    whole = column.combine_chunks()
+    chunks = whole.chunks if hasattr(whole, "chunks") else [whole]
+    parts = []
+    for chunk in chunks:
+        values = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
+        parts.append(values[chunk.indices.fill_null(-1).to_numpy()])
+    return _as_labels(np.concatenate(parts)) if parts else np.empty(0, dtype=object)
 
 
 def _dates_refused(name: str, what: str) -> TypeError:

@@ -26,9 +26,9 @@ _BLOCK_BYTES = 1 << 24
 _LONGEST_LINE = 1 << 28
 _LARGEST_DENSE = 1 << 34
 _COMPRESSED: dict[bytes, Any] = {
-    b"\x1f\x8b": gzip.GzipFile,
-    b"BZh": bz2.BZ2File,
-    b"\xfd7zXZ\x00": lzma.LZMAFile,
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
 }
 _BOMS = {
     codecs.BOM_UTF8: "utf-8",
@@ -41,10 +41,8 @@ _BOMS = {
 
 def source_name(source: Any) -> str:
     """How errors name a source: its path as the user wrote it."""
-    if source == "-":
-        return "standard input"
     if isinstance(source, (str, Path)):
-        return str(source)
+        return "standard input" if str(source) == "-" else str(source)
     return str(getattr(source, "name", type(source).__name__))
 
 
@@ -54,7 +52,7 @@ def open_bytes(source: Any) -> Iterator[BinaryIO]:
     name = source_name(source)
     own: Any = None
     try:
-        if source == "-":
+        if isinstance(source, (str, Path)) and str(source) == "-":
             raw: Any = sys.stdin.buffer
         elif isinstance(source, (str, Path)):
             own = raw = open(source, "rb")  # noqa: SIM115 - closed below

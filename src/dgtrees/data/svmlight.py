@@ -105,7 +105,10 @@ def _parse_plain(block: bytes, first_line: int) -> _Part | None:
     """
     if b"#" in block or b"q" in block:
         return None
-    text = re.sub(rb"[ \t]+", b" ", block).replace(b" \n", b"\n").replace(b"\n ", b"\n")
+    text = block
+    if b"\t" in text or b"  " in text:
+        text = re.sub(rb"[ \t]+", b" ", text)
+    text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n")
     text = text.strip(b" ")
     text = text if text.endswith(b"\n") else text + b"\n"
     if b"\n\n" in text or text.startswith(b"\n"):

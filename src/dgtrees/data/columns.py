@@ -1,0 +1,213 @@
+"""What a column of text or of an Arrow type is: numbers, categories, or something to refuse.
+
+Takes Arrow columns and gives Arrow columns of two types only: float64 with nulls, and
+dictionary-encoded strings with nulls. `Place` tells where a row came from, for errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dgtrees.errors import DataError
+
+__all__ = ["MISSING_MARKS", "Place", "as_category", "as_number", "typed_column", "typed_text"]
+
+MISSING_MARKS = (
+    "", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "NULL", "null", "None",
+)  # fmt: skip
+"""What stands for a missing value in text files."""
+
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_DECIMAL_COMMA = r"^[+-]?\d+,\d+$"
+_DATE = (
+    r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
+    r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$|^\d{1,2}:\d{2}(:\d{2})?$"
+)
+_MOSTLY = 0.5
+"""Share of numbers from which a column is one of numbers, and anything else in it a mistake."""
+
+_FEW_VALUES = 30
+"""Distinct values that are never taken for free text, however few the rows."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Names a column, and the row that something is wrong with."""
+
+    source: str
+    column: str
+    row_name: Callable[[int], str]
+
+    def error(self, message: str, row: int | None = None) -> DataError:
+        """A `DataError` about this column, and about a row (from 0) of it if given."""
+        where = "" if row is None else f", {self.row_name(row)}"
+        return DataError(f"{self.source}{where}, column {self.column!r}: {message}")
+
+
+def typed_text(
+    texts: pa.ChunkedArray, place: Place, kind: str | None = None, decimal: str = "."
+) -> pa.ChunkedArray:
+    """A column of a text file as numbers or categories; `kind` settles which.
+
+    Without `kind`: numbers if all values are; an error if at least half of them are and the rest
+    is not; otherwise categories, unless they look like dates or free text.
+    """
+    texts = pc.utf8_trim_whitespace(texts)
+    missing = pc.is_in(texts, value_set=pa.array(MISSING_MARKS))
+    texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)
+    if kind == "category":
+        return as_category(texts)
+    plain = _with_decimal_point(texts, decimal)
+    try:
+        return _finite(pc.cast(plain, pa.float64()), texts, place)
+    except pa.ArrowInvalid:
+        pass
+    numbers = pc.fill_null(pc.match_substring_regex(plain, NUMBER), True).to_numpy()
+    present = len(texts) - texts.null_count
+    bad_row = int(np.flatnonzero(~numbers)[0])
+    bad = texts[bad_row].as_py()
+    if kind == "number" or numbers.sum() - texts.null_count >= _MOSTLY * present:
+        hint = "mend it, leave it empty if unknown, or declare the column a category"
+        if pc.match_substring_regex(pa.array([bad]), _DECIMAL_COMMA)[0].as_py():
+            hint = "if that is a decimal comma, say decimal=','"
+        raise place.error(
+            f"must hold numbers only, as in the rest of the column, got {shown(bad)}: {hint}",
+            bad_row,
+        )
+    if boolean := _boolean(texts):
+        return boolean
+    if _all_match(texts, _DECIMAL_COMMA):
+        raise place.error(
+            f"must be numbers or categories, got {shown(bad)}: if that is a decimal comma, say "
+            "decimal=','; otherwise declare the column a category",
+            bad_row,
+        )
+    if _all_match(texts, _DATE):
+        raise dates_refused(place, shown(bad), bad_row)
+    return _category_or_refused(as_category(texts), place)
+
+
+def typed_column(values: pa.ChunkedArray, place: Place, kind: str | None = None) -> Any:
+    """A column of an Arrow type as numbers or categories."""
+    kind_of = values.type
+    if pa.types.is_dictionary(kind_of):
+        # Declared to be categories: names, whatever they look like.
+        return as_category(pc.cast(values, kind_of.value_type))
+    if kind == "category":
+        return as_category(values)
+    if pa.types.is_null(kind_of):
+        return values.cast(pa.float64())
+    if pa.types.is_temporal(kind_of):
+        raise dates_refused(place, str(kind_of))
+    if _is_numeric(kind_of):
+        return as_number(values, place)
+    if not _is_text(kind_of):
+        raise place.error(
+            f"must hold one number or one name a row, got the type {kind_of}: spread it over "
+            "several columns, or drop it"
+        )
+    if kind == "number":
+        return typed_text(values.cast(pa.string()), place, kind)
+    return _category_or_refused(as_category(values), place)
+
+
+def as_number(values: pa.ChunkedArray, place: Place) -> pa.ChunkedArray:
+    """Numbers as float64; NaN becomes null, infinity is refused."""
+    if pa.types.is_boolean(values.type):
+        values = values.cast(pa.int8())
+    return _finite(values.cast(pa.float64(), safe=False), None, place)
+
+
+def as_category(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Names as dictionary-encoded strings."""
+    if pa.types.is_floating(values.type):
+        # A gap turned whole numbers into floats: 3.0 is the category "3".
+        whole = pc.all(pc.equal(values, pc.floor(values)), min_count=0).as_py()
+        small = pc.all(pc.less(pc.abs(values), 2.0**53), min_count=0).as_py()
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+        values = values.cast(pa.int64()) if whole and small else values
+    elif pa.types.is_boolean(values.type) or not _is_text(values.type):
+        values = pa.chunked_array([values.combine_chunks()])
+    return values.cast(pa.string()).dictionary_encode().unify_dictionaries()
+
+
+def dates_refused(place: Place, what: str, row: int | None = None) -> DataError:
+    """The error for dates and times of day, which have no scale of their own."""
+    return place.error(
+        f"holds dates or times ({what}), which no tree can use as they are: turn them into "
+        "numbers (a year, days since an event), or drop the column",
+        row,
+    )
+
+
+def shown(value: Any) -> str:
+    """A value as errors quote it, shortened."""
+    text = str(value)
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def _with_decimal_point(texts: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
+    if decimal == ".":
+        return texts
+    # A point would group thousands there; what it would mean in such a file is left open.
+    comma = pc.match_substring_regex(texts, r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$")
+    return pc.if_else(comma, pc.replace_substring(texts, ",", "."), pa.scalar("not a number"))
+
+
+def _finite(numbers: pa.ChunkedArray, texts: Any, place: Place) -> pa.ChunkedArray:
+    endless = pc.fill_null(pc.is_inf(numbers), False)
+    if pc.any(endless, min_count=0).as_py():
+        row = int(np.flatnonzero(endless.to_numpy())[0])
+        got = (numbers if texts is None else texts)[row].as_py()
+        raise place.error(
+            f"must be finite, got {shown(got)}: replace it by a number or leave it empty", row
+        )
+    return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
+
+
+def _boolean(texts: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """True and false as 1 and 0, if there is nothing else."""
+    values = {v.lower() for v in pc.unique(texts).to_pylist()[:6] if v is not None}
+    if not values or not values <= {"true", "false"}:
+        return None
+    lower = pc.utf8_lower(texts)
+    if not pc.all(pc.is_in(lower, pa.array(["true", "false", None])), min_count=0).as_py():
+        return None
+    return pc.equal(lower, "true").cast(pa.int8()).cast(pa.float64())
+
+
+def _all_match(texts: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
+
+
+def _category_or_refused(values: pa.ChunkedArray, place: Place) -> pa.ChunkedArray:
+    present = len(values) - values.null_count
+    distinct = len(values.chunk(0).dictionary) if values.num_chunks else 0
+    if distinct > _FEW_VALUES and distinct > _MOSTLY * present:
+        example = values.chunk(0).dictionary[0].as_py()
+        raise place.error(
+            f"looks like free text or identifiers ({distinct:,} different values in {present:,} "
+            f"rows, such as {shown(example)}): drop the column, or declare it a category"
+        )
+    return values
+
+
+def _is_numeric(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal(kind)
+        or types.is_boolean(kind)
+    )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))

@@ -1,0 +1,564 @@
+"""Files and frames become Tables, or errors that say where and what to do."""
+
+import bz2
+import csv
+import gzip
+import io
+import lzma
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from pyarrow import feather, parquet
+
+from dgtrees import DGTClassifier
+from dgtrees.data.files import blocks_of_lines
+from dgtrees.data.tables import Table, TableStream, read_table
+from dgtrees.errors import DataError
+
+CSV = b"age,city,size,buys\n34,Oslo,1.5,no\n,Rome,2,yes\n51,Rome,NA,yes\n29,?,-3e2,no\n"
+
+
+def values(table: Table, name: str) -> list:
+    return table.X.column(name).to_pylist()
+
+
+def read(data: bytes, target=None, **options) -> Table:
+    return read_table(io.BytesIO(data), target, **options)
+
+
+def refused(data, target=None, **options) -> str:
+    source = io.BytesIO(data) if isinstance(data, bytes) else data
+    with pytest.raises(DataError) as caught:
+        read_table(source, target, **options)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+# Columns and targets
+
+
+def test_csv_with_strings_and_gaps():
+    table = read(CSV, "buys")
+    assert table.kinds == {"age": "number", "city": "category", "size": "number"}
+    assert values(table, "age") == [34, None, 51, 29]
+    assert values(table, "city") == ["Oslo", "Rome", "Rome", None]
+    assert values(table, "size") == [1.5, 2, None, -300]
+    assert table.task == "classification" and table.y.tolist() == ["no", "yes", "yes", "no"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
+def test_delimiters_are_found(delimiter):
+    data = b"a,b,c\n1,2,x\n3,4,y\n".replace(b",", delimiter.encode())
+    assert values(read(data), "b") == [2, 4]
+
+
+def test_spaces_may_align_columns():
+    table = read(b"  1   2.5\t3\n 10  20   30\n")
+    assert [values(table, n) for n in ("x0", "x1", "x2")] == [[1, 10], [2.5, 20], [3, 30]]
+
+
+@pytest.mark.parametrize(
+    ("data", "header"),
+    [
+        (b"a,b\n1,2\n", True),
+        (b"1,2\n3,4\n", False),
+        (b"a,1\nb,2\n", False),
+        (b"name,sex\nx,m\ny,f\n", True),
+        (b"m,x\nf,y\nm,z\n", False),
+        (b"a,b\n", True),
+    ],
+)
+def test_headers_are_found(data, header):
+    if data == b"a,b\n":
+        assert "at least one row" in refused(data)
+        return
+    names = read(data).X.column_names
+    assert (names == ["x0", "x1"]) != header
+
+
+def test_header_can_be_said():
+    assert len(read(b"a,b\nc,d\n", header=False)) == 2
+    assert read(b"1,2\n3,4\n", header=True).X.column_names == ["1", "2"]
+
+
+@pytest.mark.parametrize("position", [3, -1, "3", "-1", "buys"])
+def test_target_by_name_or_position(position):
+    assert read(CSV, position).target == "buys"
+
+
+@pytest.mark.parametrize(
+    ("cells", "task", "first"),
+    [
+        (["a", "b"] * 4, "classification", "a"),
+        (["1", "2"] * 4, "classification", 1),
+        (["1.0", "2.0"] * 4, "classification", 1),
+        (["1.5", "2"] * 4, "regression", 1.5),
+        ([str(i) for i in range(60)], "regression", 0.0),
+        ([str(i) for i in range(6)], "regression", 0.0),
+        (["true", "false"] * 4, "classification", "true"),
+        (["1", "x"] * 4, "classification", "1"),
+    ],
+)
+def test_task_is_inferred(cells, task, first):
+    data = "x,y\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells))
+    table = read(data.encode(), "y")
+    assert table.task == task and table.y[0] == first
+
+
+def test_task_can_be_said():
+    data = b"x,y\n1,1\n2,2\n3,1\n4,2\n"
+    assert read(data, "y", task="regression").y.dtype == float
+    assert read(b"x,y\n1,1.5\n2,2.5\n", "y", task="classification").y.tolist() == ["1.5", "2.5"]
+    assert "column 'y'" in refused(b"x,y\n1,a\n2,b\n", "y", task="regression")
+    with pytest.raises(ValueError, match="task must be"):
+        read(data, "y", task="ranking")
+
+
+def test_weights():
+    table = read(b"x,w,y\n1,2,0\n2,0.5,1\n", "y", weight="w")
+    assert table.weight.tolist() == [2, 0.5] and table.X.column_names == ["x"]
+    assert "line 3, column 'w'" in refused(b"x,w,y\n1,2,0\n2,-1,1\n", "y", weight="w")
+    assert "missing" in refused(b"x,w,y\n1,2,0\n2,,1\n", "y", weight="w")
+
+
+def test_drop_kinds_and_features():
+    assert read(CSV, "buys", drop=["city"]).X.column_names == ["age", "size"]
+    data = b"zip,v\n0150,1\n00187,2\n"
+    assert values(read(data, kinds={"zip": "category"}), "zip") == ["0150", "00187"]
+    assert read(CSV, features=["size", "age"]).X.column_names == ["size", "age"]
+    assert "none named 'height'" in refused(CSV, features=["height"])
+    # Without a header, as many columns as the model has are its columns.
+    assert read(b"1,2\n3,4\n", features=["a", "b"]).X.column_names == ["a", "b"]
+
+
+def test_booleans_are_numbers_as_in_pandas():
+    assert values(read(b"a,b\nTrue,1\nfalse,2\n,3\n"), "a") == [1, 0, None]
+
+
+def test_decimal_comma():
+    data = b"a;b\n1,5;x\n2;y\n"
+    assert values(read(data, decimal=","), "a") == [1.5, 2]
+    assert "decimal=','" in refused(b"a;b\n1,5;x\n2,5;y\n")
+    assert "decimal=','" in refused(b"a;b\n1,5;x\n2;y\n3;z\n")
+    assert "line 2" in refused(b"a;b\n1.000,5;x\n2;y\n", kinds={"a": "number"}, decimal=",")
+
+
+@pytest.mark.parametrize(
+    ("data", "where", "what"),
+    [
+        (b"a,b\n1,2\n3\n", "line 3, column 2", "2 fields"),
+        (b"a,b\n1,2\n3,4,5\n", "line 3, column 3", "2 fields"),
+        (b'a,b\n1,"2\n3,4\n', "line 2", "quotes"),
+        (b'a,b\n1,"x\ny"\n3\n', "line 4, column 2", "2 fields"),
+        (b"a,a\n1,2\n", "line 1, column 2", "'a' twice"),
+        (b",a\n0,2\n", "line 1, column 1", "an empty one"),
+        (b"a,b\n1,x\nz,y\n3,w\n", "line 3, column 'a'", "got 'z'"),
+        (b"a,b\n1,2\ninf,3\n", "line 3, column 'a'", "finite"),
+        (b"a,b\n1,2\n1e999,3\n", "line 3, column 'a'", "finite"),
+        (b"", "line 1", "at least one row"),
+        (b"\n \n", "line 1", "at least one row"),
+        (b"a,b\n1,\xff\n", "line 2, byte 3", "utf-8"),
+        (b"a,b\n1,\x00\n", "line 2", "zero bytes"),
+        (b"d,b\n2020-01-02,1\n2021-03-04,2\n", "column 'd'", "dates or times"),
+        (b"a,b\n\n\n1,2\n\n3\n", "line 6, column 2", "2 fields"),
+    ],
+)
+def test_errors_name_file_line_and_column(tmp_path, data, where, what):
+    path = tmp_path / "train.csv"
+    path.write_bytes(data)
+    message = refused(path)
+    assert message.startswith(f"{path}, ") and where in message and what in message
+
+
+def test_text_and_missing_targets_are_refused():
+    rows = "".join(f"comment number {i},{i % 2}\n" for i in range(100))
+    message = refused(f"said,y\n{rows}".encode(), "y")
+    assert "free text" in message and "drop the column" in message
+    assert "line 3, column 'y'" in refused(b"x,y\n1,0\n2,\n3,1\n", "y")
+    assert "they are x, y" in refused(b"x,y\n1,0\n", "z")
+    assert "no such file" in refused("nowhere/at/all.csv")
+
+
+def test_encodings():
+    text = "name,v\nÅse,1\nJürgen,2\n"
+    assert values(read(text.encode("latin-1"), encoding="latin-1"), "name") == ["Åse", "Jürgen"]
+    for encoding in ("utf-8-sig", "utf-16", "utf-32"):
+        assert values(read(text.encode(encoding)), "name") == ["Åse", "Jürgen"]
+    assert "unknown encoding" in refused(b"a\n1\n", encoding="klingon")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_line_ends(end):
+    table = read(CSV.replace(b"\n", end), "buys")
+    assert values(table, "age") == [34, None, 51, 29]
+
+
+@pytest.mark.parametrize("opener", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed_files(opener, tmp_path):
+    path = tmp_path / "x.csv.z"
+    path.write_bytes(opener(CSV))
+    assert len(read_table(path, "buys")) == 4
+    path.write_bytes(opener(CSV * 50)[:-20])
+    assert "damaged compressed file" in refused(path)
+
+
+# Other formats
+
+
+def test_svmlight():
+    table = read(b"1 1:0.5 3:2 # note\n-1 qid:3 2:1\n".replace(b"qid:3 ", b""))
+    assert table.y.tolist() == [1, -1] and table.target == "label"
+    assert [values(table, f"x{j}") for j in (1, 2, 3)] == [[0.5, 0], [0, 1], [2, 0]]
+    later = read(b"1 2:7\n", features=["x1", "x2", "x3"])
+    assert values(later, "x3") == [0] and values(later, "x2") == [7]
+
+
+@pytest.mark.parametrize(
+    ("data", "where"),
+    [
+        (b"1 1:2\n1 2:3 1:4\n", "line 2, column 3"),
+        (b"1 1:2\n\nx 1:1\n", "line 3, column 1"),
+        (b"1 1:2 3\n", "line 1, column 3"),
+        (b"1 1:nan\n", "line 1, column 2"),
+        (b"1 1:1_0\n", "line 1, column 2"),
+        (b"1 1e0:1\n", "line 1, column 2"),
+        (b"1 qid:1 1:2\n1 1:2\n", "line 2"),
+    ],
+)
+def test_svmlight_errors(data, where):
+    assert where in refused(data, format="svmlight")
+
+
+ARFF = b"""% a comment
+@RELATION shop
+@attribute age NUMERIC
+@attribute 'home town' {Oslo, 'New York', "x,y"}
+@attribute note string
+@data
+34, Oslo, hello
+?, 'New York', 'it\\'s'
+% between
+51,"x,y",?
+"""
+
+
+def test_arff():
+    table = read(ARFF)
+    assert values(table, "age") == [34, None, 51]
+    assert values(table, "home town") == ["Oslo", "New York", "x,y"]
+    assert values(table, "note") == ["hello", "it's", None]
+    sparse = ARFF.split(b"@data")[0] + b"@data\n{0 3, 1 'New York'}\n{}\n"
+    assert values(read(sparse), "age") == [3, 0]
+    assert values(read(sparse), "home town") == ["New York", "Oslo"]
+
+
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        (b"34, Oslo", "3 values"),
+        (b"x, Oslo, a", "column 'age'"),
+        (b"3, Rome, a", "declared values"),
+        (b"3, 'Oslo, a", "quotes"),
+        (b"{9 1}", "sparse entries"),
+    ],
+)
+def test_arff_errors(row, what):
+    message = refused(ARFF + row + b"\n")
+    assert "line 11" in message and what in message
+
+
+def test_npz(tmp_path):
+    path = tmp_path / "data.npz"
+    np.savez(path, X=[[1.0, 2], [3, np.nan]], y=["a", "b"], sample_weight=[1, 2])
+    table = read_table(path)
+    assert table.y.tolist() == ["a", "b"] and table.weight.tolist() == [1, 2]
+    assert values(table, "x1") == [2, None]
+    np.savez_compressed(path, age=[1, 2], city=["a", "b"])
+    assert read_table(path, "city").X.column_names == ["age"]
+    np.savez(path, X=np.zeros((2, 2)), y=[1])
+    assert "of one length" in refused(path)
+    np.savez(path, X=np.array([[object()]], dtype=object))
+    assert "not a readable npz" in refused(path)
+
+
+FRAME = {"age": [34.0, None, 51.0], "city": ["Oslo", "Rome", None], "n": [1, 2, 3]}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "parquet", "feather", "category"])
+def test_frames_and_binary_files(kind, tmp_path):
+    source = pd.DataFrame(FRAME)
+    if kind == "polars":
+        source = pl.DataFrame(FRAME)
+    elif kind == "arrow":
+        source = pa.table(FRAME)
+    elif kind == "category":
+        source["city"] = source["city"].astype("category")
+    elif kind in ("parquet", "feather"):
+        path = tmp_path / f"data.{kind}"
+        table = pa.table(FRAME)
+        parquet.write_table(table, path) if kind == "parquet" else feather.write_feather(
+            table, str(path)
+        )
+        source = path
+    table = read_table(source, "n", task="regression")
+    assert table.kinds == {"age": "number", "city": "category"}
+    assert values(table, "age") == [34, None, 51]
+    assert values(table, "city") == ["Oslo", "Rome", None]
+
+
+def test_frames_that_cannot_be():
+    assert "dates" in refused(pd.DataFrame({"d": pd.to_datetime(["2020-01-01"])}))
+    assert "dates" in refused(pa.table({"d": pa.array([1], pa.date32())}))
+    assert "one number or one name" in refused(pa.table({"d": [[1, 2]]}))
+    assert "row 2, column 'm'" in refused(pd.DataFrame({"m": [1, "a"]}))
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    assert "'a' twice" in refused(twice)
+    assert "row 2, column 'v'" in refused(pd.DataFrame({"v": [1.0, np.inf]}))
+
+
+def test_estimators_take_a_table_as_they_take_its_frame(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "a": rng.normal(size=200).round(3),
+            "b": rng.normal(size=200).round(3),
+            "c": rng.choice(["u", "v", "w"], 200),
+        }
+    )
+    frame.loc[::9, "a"] = np.nan
+    frame.loc[::7, "c"] = None
+    frame["y"] = np.where(frame["b"] + (frame["c"] == "u") > 0.3, "yes", "no")
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    table = read_table(path, "y")
+    fit = DGTClassifier(max_depth=2, max_epochs=3, random_state=0)
+    of_frame = fit.fit(frame.drop(columns="y"), frame["y"]).predict_proba(frame.drop(columns="y"))
+    of_table = fit.fit(table.X, table.y).predict_proba(table.X)
+    assert np.array_equal(of_frame, of_table)
+    assert fit.feature_names_in_.tolist() == ["a", "b", "c"]
+    numbers = read_table(path, "y", drop=["c"]).X
+    assert fit.fit(numbers, table.y).feature_names_in_.tolist() == ["a", "b"]
+
+
+# Streams
+
+
+def test_a_stream_is_the_file_in_pieces(tmp_path):
+    path = tmp_path / "big.csv"
+    path.write_bytes(b"a,b,y\n" + b"1,u,0\n2,v,1\n" * 5000)
+    stream = TableStream(path, "y")
+    assert stream.classes.tolist() == [0, 1] and stream.n_rows == 10_000
+    assert sum(len(part) for part in stream) == sum(len(part) for part in stream) == 10_000
+    table = pa.table({"a": np.arange(200_000) % 7, "y": np.arange(200_000) % 2})
+    parquet.write_table(table, tmp_path / "big.parquet", row_group_size=50_000)
+    parts = list(TableStream(tmp_path / "big.parquet", "y"))
+    assert len(parts) > 1 and sum(map(len, parts)) == 200_000
+
+
+def test_blocks_hold_whole_lines():
+    data = b"".join(b"%d,%d\r\n" % (i, i) for i in range(1000))
+    blocks = list(blocks_of_lines(io.BytesIO(data), "x", block_bytes=100))
+    assert len(blocks) > 10
+    assert b"".join(block for _, block in blocks) == data.replace(b"\r\n", b"\n")
+    for line, block in blocks:
+        assert int(block.split(b",")[0]) == line - 1
+
+
+# Fuzz: a Table or a DataError that names the file (and the line, in text files); never a wrong
+# number.
+
+FUZZ = settings(
+    max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+edits = st.lists(
+    st.tuples(
+        st.floats(0, 1),
+        st.sampled_from(["set", "insert", "delete", "cut", "repeat"]),
+        st.one_of(
+            st.binary(min_size=1, max_size=3),
+            st.sampled_from([b",", b'"', b"\n", b"\r", b";", b":", b" ", b"-", b"e", b".", b"nan"]),
+        ),
+    ),
+    max_size=6,
+)
+
+
+def edited(data: bytes, changes) -> bytes:
+    for where, what, piece in changes:
+        at = int(where * len(data))
+        if what == "set":
+            data = data[:at] + piece + data[at + len(piece) :]
+        elif what == "insert":
+            data = data[:at] + piece + data[at:]
+        elif what == "delete":
+            data = data[:at] + data[at + len(piece) :]
+        elif what == "cut":
+            data = data[:at]
+        else:
+            data = data[:at] + data[at : at + 20] * 2 + data[at + 20 :]
+    return data
+
+
+def outcome(data: bytes, format: str, line: bool, **options) -> Table | None:
+    source = io.BytesIO(data)
+    source.name = "fuzzed.file"
+    try:
+        return read_table(source, format=format, **options)
+    except DataError as error:
+        message = str(error)
+        assert message.startswith("fuzzed.file") and "\n" not in message
+        # No line is to blame for a whole column, nor where decompressing fails.
+        whole = message.startswith(("fuzzed.file, column", "fuzzed.file: damaged compressed"))
+        assert not line or "line " in message or whole, message
+        return None
+
+
+def number(cell: str) -> float | None:
+    cell = cell.strip()
+    if cell in ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "None"):
+        return None
+    value = float(cell)
+    return None if math.isnan(value) else value
+
+
+@FUZZ
+@given(st.one_of(edits.map(lambda e: edited(CSV, e)), st.binary(max_size=60)))
+@example(b"1,2\n\x0c3,4\n")
+def test_fuzz_csv(data):
+    table = outcome(data, "csv", line=True, delimiter=",", header=True)
+    if table is None:
+        return
+    # The oracle: Python's csv module and float.
+    text = next(b for _, b in blocks_of_lines(io.BytesIO(data), "", block_bytes=1 << 20)).decode()
+    text = "".join(b.decode() for _, b in blocks_of_lines(io.BytesIO(data), ""))
+    rows = [row for row in csv.reader(io.StringIO(text, newline="\n"), strict=True) if row]
+    names = [name.strip() for name in rows[0]]
+    assert table.X.column_names == names and len(table) == len(rows) - 1
+    for j, name in enumerate(names):
+        cells = [row[j] for row in rows[1:]]
+        if table.kinds[name] == "number" and not {c.strip().lower() for c in cells} & {
+            "true",
+            "false",
+        }:
+            assert values(table, name) == [number(cell) for cell in cells]
+        elif table.kinds[name] == "category":
+            found = values(table, name)
+            assert all(v is None or v == c.strip() for v, c in zip(found, cells, strict=True))
+
+
+@FUZZ
+@given(st.one_of(edits.map(lambda e: edited(CSV, e)), st.binary(max_size=60)))
+def test_fuzz_csv_of_unknown_shape(data):
+    outcome(data, "csv", line=True)
+
+
+SVM = b"1 1:0.5 2:-3e2 7:1\n-1 2:4\n+1 qid:1 3:.5 # end\n2 1:1 5:0\n"
+
+
+@FUZZ
+@given(
+    st.one_of(
+        edits.map(lambda e: edited(SVM.replace(b"qid:1 ", b""), e)),
+        edits.map(lambda e: edited(SVM, e)),
+        st.binary(max_size=40),
+    )
+)
+@example(b"1:2 3\n")
+@example(b"1 2:3-4 5:6\n")
+@example(b"1 2:3 5\n4:6\n")
+def test_fuzz_svmlight(data):
+    table = outcome(data, "svmlight", line=True)
+    if table is None:
+        return
+    text = b"".join(b for _, b in blocks_of_lines(io.BytesIO(data), "")).decode()
+    lines = [t.split("#")[0].split() for t in text.split("\n")]
+    lines = [fields for fields in lines if fields]
+    assert len(table) == len(lines)
+    for row, fields in enumerate(lines):
+        entries = dict(f.split(":") for f in fields[1:] if not f.startswith("qid:"))
+        for name in table.X.column_names:
+            given_there = {f"x{int(k)}": float(v) for k, v in entries.items()}
+            assert table.X.column(name)[row].as_py() == given_there.get(name, 0.0)
+
+
+@FUZZ
+@given(st.one_of(edits.map(lambda e: edited(ARFF, e)), st.binary(max_size=60)))
+def test_fuzz_arff(data):
+    table = outcome(data, "arff", line=False)
+    if table is not None:
+        cells = {c.strip(" '\"{}") for c in data.decode("latin-1").replace("\n", ",").split(",")}
+        parts = cells | {c.split(" ")[-1] for c in cells}
+        for name, kind in table.kinds.items():
+            if kind == "number":
+                for value in values(table, name):
+                    assert value is None or value == 0 or any(_is(value, c) for c in parts)
+
+
+def _is(value: float, cell: str) -> bool:
+    try:
+        return float(cell) == value
+    except ValueError:
+        return False
+
+
+def _binary(write) -> bytes:
+    buffer = io.BytesIO()
+    write(buffer)
+    return buffer.getvalue()
+
+
+NPZ = _binary(lambda b: np.savez(b, X=np.arange(12.0).reshape(4, 3), y=np.arange(4) % 2))
+PARQUET = _binary(
+    lambda b: parquet.write_table(pa.table(FRAME), b, write_page_checksum=True, compression="none")
+)
+ARROW = _binary(lambda b: feather.write_feather(pa.table(FRAME), b, compression="uncompressed"))
+
+
+@FUZZ
+@given(st.one_of(edits.map(lambda e: edited(NPZ, e)), st.binary(max_size=60)))
+def test_fuzz_npz(data):
+    table = outcome(data, "npz", line=False)
+    if table is not None and table.X.column_names == ["x0", "x1", "x2"]:
+        assert values(table, "x1") == [1, 4, 7, 10][: len(table)]
+
+
+@FUZZ
+@given(st.one_of(edits.map(lambda e: edited(PARQUET, e)), st.binary(max_size=60)))
+def test_fuzz_parquet(data):
+    outcome(data, "parquet", line=False)
+
+
+@FUZZ
+@given(st.one_of(edits.map(lambda e: edited(ARROW, e)), st.binary(max_size=60)))
+def test_fuzz_arrow(data):
+    outcome(data, "arrow", line=False)
+
+
+@given(
+    st.lists(
+        st.lists(st.text("ab1.5 -", max_size=4), min_size=3, max_size=3), min_size=1, max_size=30
+    ),
+    st.integers(8, 64),
+)
+@settings(max_examples=200, deadline=None)
+def test_fast_and_strict_readers_agree(rows, block_bytes):
+    """Quotes anywhere switch readers; the strings must not depend on which one read them."""
+    from dgtrees.data.delimited import read_delimited
+
+    plain = "\n".join(",".join(row) for row in rows) + "\n"
+    quoted = "\n".join(",".join(f'"{cell}"' for cell in row) for row in rows) + "\n"
+    options = {"delimiter": ",", "header": False, "block_bytes": block_bytes}
+    found = []
+    for text in (plain, quoted):
+        parts = list(read_delimited(io.BytesIO(text.encode()), "x", **options))
+        columns = [[v for p in parts for v in p.columns[j].to_pylist()] for j in range(3)]
+        found.append((columns, np.concatenate([p.lines for p in parts]).tolist()))
+    assert found[0] == found[1]
+    assert found[0][0] == [list(column) for column in zip(*rows, strict=True)]
