@@ -96,6 +96,9 @@ def open_file(path: Path, name: str) -> Iterator[BinaryIO]:
                 opener = _COMPRESSIONS.get(path.suffix, open)
                 yield stack.enter_context(cast(BinaryIO, opener(path, "rb")))
         except DAMAGED as error:
+            if getattr(error, "errno", None):  # the system's answer, not the content's fault
+                reason = getattr(error, "strerror", None)
+                raise DataError(f"{path} must be readable, got {reason}: check it") from error
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             raise DataError(
                 f"{path} must be a whole, readable file, but reading it stopped with {reason}: "

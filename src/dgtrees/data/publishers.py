@@ -8,7 +8,6 @@ still has to be cut, `catalog` does it.
 from __future__ import annotations
 
 import io
-import pickle
 import re
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -19,6 +18,7 @@ from pyarrow import csv
 
 from dgtrees.data import molecules
 from dgtrees.data.arff import read_arff
+from dgtrees.data.array_pickle import load_arrays
 from dgtrees.data.published import FileSource
 from dgtrees.data.svmlight import read_svmlight
 from dgtrees.errors import DataError
@@ -329,14 +329,7 @@ def pdbbind(source: FileSource) -> Parts:
     """LCN's PDBbind: a pickle of six arrays, of which nothing but arrays is accepted."""
     name = "PDBbind.pkl"
     with source.open(name) as stream:
-        try:
-            arrays = _ArraysOnly(stream).load()
-        except (pickle.UnpicklingError, AttributeError, ImportError, IndexError) as error:
-            raise DataError(
-                f"{source.where(name)} must be a pickle of NumPy arrays, but {error}: delete it "
-                "and fetch it again"
-            ) from error
-    arrays = [np.asarray(array) for array in arrays]
+        arrays = load_arrays(stream, source.where(name))
     if len(arrays) != 6 or any(a.dtype.kind not in "fiub" for a in arrays):
         raise DataError(
             f"{source.where(name)} must hold six arrays of numbers, got {len(arrays)} objects: "
@@ -344,34 +337,3 @@ def pdbbind(source: FileSource) -> Parts:
         )
     pairs = zip(arrays[::2], arrays[1::2], strict=True)
     return Parts(tuple((X.astype(np.float32), y.ravel().astype(np.float64)) for X, y in pairs))
-
-
-class _ArraysOnly(pickle.Unpickler):
-    """A pickle may name any function of Python to be called; this one may only build arrays."""
-
-    _allowed = frozenset(
-        {
-            ("numpy", "dtype"),
-            ("numpy", "ndarray"),
-            ("_codecs", "encode"),
-            *(
-                (f"numpy.{core}.{module}", name)
-                for core in ("core", "_core")
-                for module, name in (
-                    ("multiarray", "_reconstruct"),
-                    ("multiarray", "scalar"),
-                    ("numeric", "_frombuffer"),
-                )
-            ),
-        }
-    )
-
-    def __init__(self, stream: BinaryIO) -> None:
-        # Python 2 wrote the bytes of arrays as text.
-        super().__init__(stream, encoding="latin1")
-
-    def find_class(self, module: str, name: str) -> object:
-        if (module, name) not in self._allowed:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}")
-        # NumPy 2 moved numpy.core; the old name still works but warns.
-        return super().find_class(module.replace("numpy.core.", "numpy._core."), name)
