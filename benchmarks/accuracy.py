@@ -19,8 +19,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks import paper_data
+from benchmarks.data import data_folder
 from dgtrees import DGTClassifier, DGTRegressor
+from dgtrees.data.catalog import CATALOG, load
 
 TARGETS = {
     "pendigits": 96.8,
@@ -44,16 +45,15 @@ PAPER = {
     "abalone": 2.15,
     "compactiv": 2.91,
 }
-SHUFFLED = {"abalone", "compactiv"}
-"""Sets whose published splits are shuffles 0 to 4; the others have one split."""
 
 
 def run(name: str, seed: int, options: dict) -> dict:
     """One fit: scores on all three parts, and how long it took."""
-    parts = paper_data.load(name, seed if name in SHUFFLED else 0)
-    regression = name in paper_data.REGRESSION
+    data_set = CATALOG[name]
+    parts = load(name, seed if data_set.shuffles > 1 else 0, data_folder())
+    regression = data_set.task == "regression"
     kind = DGTRegressor if regression else DGTClassifier
-    model = kind(max_depth=paper_data.HEIGHTS[name], random_state=seed, **options)
+    model = kind(max_depth=data_set.paper_height, random_state=seed, **options)
     started = time.perf_counter()
     model.fit(parts.X_train, parts.y_train, X_val=parts.X_val, y_val=parts.y_val)
     seconds = time.perf_counter() - started
@@ -78,7 +78,8 @@ def run(name: str, seed: int, options: dict) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", nargs="*", default=list(TARGETS))
+    known = [name for name, data_set in CATALOG.items() if data_set.metric != "auc"]
+    parser.add_argument("--sets", nargs="*", default=list(TARGETS), choices=known)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--recipe", default="default")
     parser.add_argument("--n-layers", type=int)
@@ -104,7 +105,7 @@ def main() -> None:
                 with arguments.json.open("a") as stream:
                     stream.write(json.dumps(results[-1] | {"options": str(options)}) + "\n")
         column = lambda key, rows=results: np.array([row[key] for row in rows])  # noqa: E731
-        digits = 3 if name in paper_data.REGRESSION else 2
+        digits = 3 if CATALOG[name].task == "regression" else 2
         table.add_row(
             name,
             f"{column('test').mean():.{digits}f}",

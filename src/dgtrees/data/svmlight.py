@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import csv
 
 from dgtrees.data.files import blocks_of_lines, check_dense_size
 from dgtrees.errors import DataError
@@ -19,6 +21,8 @@ from dgtrees.errors import DataError
 __all__ = ["SparseRows", "parse_svmlight", "read_svmlight"]
 
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_QID = re.compile(rb"(?m)(?<=[^ :\n]) qid:(\d{1,9})(?= |$)")
+_TO_LINES = bytes.maketrans(b" :", b"\n\n")
 _INDEX = re.compile(rb"\d{1,9}")
 _SEPARATORS = np.zeros(256, dtype=np.uint8)
 _SPACE, _COLON, _NEWLINE = 1, 2, 3
@@ -103,26 +107,27 @@ def _parse_plain(block: bytes, first_line: int) -> _Part | None:
 
     Blank lines are not plain, so that rows and lines count alike.
     """
-    if b"#" in block or b"q" in block:
+    if b"#" in block:
         return None
     text = block
     if b"\t" in text or b"  " in text:
         text = re.sub(rb"[ \t]+", b" ", text)
-    text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n")
-    text = text.strip(b" ")
+    text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
     text = text if text.endswith(b"\n") else text + b"\n"
     if b"\n\n" in text or text.startswith(b"\n"):
         return None
+    qids = np.full(text.count(b"\n"), -1)
+    if b"q" in text:
+        found = _QID.findall(text)
+        if len(found) != len(qids):
+            return None
+        qids, text = np.array(found).astype(np.int64), _QID.sub(b"", text)
     kinds = _SEPARATORS[np.frombuffer(text, dtype=np.uint8)]
     kinds = np.concatenate([[_NEWLINE], kinds[kinds > 0]])
     if not _FOLLOWS[kinds[:-1], kinds[1:]].all():
         return None
-    tokens = text.replace(b":", b" ").split()
-    if len(tokens) != len(kinds) - 1:
-        return None
-    try:
-        numbers = np.array(tokens).astype(np.float64)
-    except ValueError:
+    numbers = _one_a_line(text.translate(_TO_LINES))
+    if numbers is None or len(numbers) != len(kinds) - 1:
         return None
     ends = np.flatnonzero(kinds[1:] == _NEWLINE)
     starts = np.concatenate([[0], ends[:-1] + 1])
@@ -133,14 +138,27 @@ def _parse_plain(block: bytes, first_line: int) -> _Part | None:
     row = np.repeat(np.arange(len(starts)), counts)
     whole = (pairs[:, 0] >= 0) & (pairs[:, 0] < 1e9) & (pairs[:, 0] == np.floor(pairs[:, 0]))
     rising = (np.diff(pairs[:, 0]) > 0) | (np.diff(row) > 0)
-    # NumPy reads "nan", "inf" and "1_0" too, and "1e2" is no feature number.
+    # Arrow reads "nan" and "inf" too, and "1e2" is no feature number.
     if not (whole.all() and rising.all() and np.isfinite(numbers).all()):
         return None
-    if b"_" in text or re.search(rb"[^\d\n :](?=[^\n :]*:)", text) is not None:
+    if re.search(rb"[^\d\n :](?=[^\n :]*:)", text) is not None:
         return None
     lines = first_line + np.arange(len(starts))
-    qids = np.full(len(starts), -1)
     return _part(numbers[starts], counts, pairs[:, 0], pairs[:, 1], qids, lines)
+
+
+def _one_a_line(text: bytes) -> np.ndarray | None:
+    """Numbers, one a line; None if one is none."""
+    try:
+        table = csv.read_csv(
+            pa.py_buffer(text),
+            read_options=csv.ReadOptions(column_names=["x"], block_size=len(text) + 1),
+            parse_options=csv.ParseOptions(quote_char=False),
+            convert_options=csv.ConvertOptions(column_types={"x": pa.float64()}, null_values=[]),
+        )
+    except pa.ArrowInvalid:
+        return None
+    return np.asarray(table.column(0).to_numpy())
 
 
 def _part(labels: Any, counts: Any, indices: Any, values: Any, qids: Any, lines: Any) -> _Part:
