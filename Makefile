@@ -39,7 +39,7 @@ format: $(SET_UP)
 	$(BIN)/ruff format .
 
 refresh: $(SET_UP)
-	$(BIN)/python docs/refresh.py docs/quickstart.md docs/tables.md
+	$(BIN)/python docs/refresh.py docs/quickstart.md docs/tables.md docs/command.md docs/data.md
 
 docs: $(SET_UP)
 	$(BIN)/mkdocs serve

@@ -237,8 +237,9 @@ def _fit_stream(
     from dgtrees.data.tables import TableStream
 
     if train == "-":
-        raise ValueError("--stream reads its file more than once, which standard input cannot: "
-                         "give a file")
+        raise ValueError(
+            "--stream reads its file more than once, which standard input cannot: give a file"
+        )
     if target is None:
         raise ValueError("--stream needs --target: say which column to learn")
     if passes < 1:

@@ -21,7 +21,7 @@ from dgtrees.errors import DataError
 __all__ = ["SparseRows", "parse_svmlight", "read_svmlight"]
 
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_QID = re.compile(rb"(?m)(?<=[^ :\n]) qid:(\d{1,9})(?= |$)")
+_QID = re.compile(rb"(?m)^([^ :\n]+) qid:(\d{1,9})(?= |$)")
 _TO_LINES = bytes.maketrans(b" :", b"\n\n")
 _INDEX = re.compile(rb"\d{1,9}")
 _SEPARATORS = np.zeros(256, dtype=np.uint8)
@@ -121,7 +121,8 @@ def _parse_plain(block: bytes, first_line: int) -> _Part | None:
         found = _QID.findall(text)
         if len(found) != len(qids):
             return None
-        qids, text = np.array(found).astype(np.int64), _QID.sub(b"", text)
+        qids = np.array([qid for _, qid in found]).astype(np.int64)
+        text = _QID.sub(rb"\1", text)
     kinds = _SEPARATORS[np.frombuffer(text, dtype=np.uint8)]
     kinds = np.concatenate([[_NEWLINE], kinds[kinds > 0]])
     if not _FOLLOWS[kinds[:-1], kinds[1:]].all():

@@ -1,0 +1,345 @@
+"""The `dgt` command: what users type, what they get, and what happens when it goes wrong."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from typer.main import get_command
+
+import dgtrees
+from dgtrees import DGTClassifier, DGTRegressor
+from dgtrees.cli.app import app, run
+from dgtrees.data.tables import read_table
+
+ROOT = Path(__file__).parents[1]
+QUICK = ["--max-depth", "3", "--max-epochs", "4"]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """A raw CSV with strings and missing values, and new rows of the same kind."""
+    rng = np.random.default_rng(3)
+    folder = tmp_path_factory.mktemp("shop")
+    for name, rows in (("train", 300), ("new", 80)):
+        age = rng.integers(18, 80, rows)
+        income = rng.lognormal(10, 0.6, rows).round(2)
+        city = rng.choice(["Oslo", "Rome", "New York"], rows)
+        buys = age / 30 + (city == "Rome") + rng.normal(0, 0.3, rows) > 1.8
+        spent = (income / 100 + 5 * age).round(1)
+        with open(folder / f"{name}.csv", "w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(["age", "income", "city", "buys", "spent"])
+            for i in range(rows):
+                writer.writerow(
+                    [
+                        age[i] if rng.random() > 0.1 else "",
+                        income[i] if rng.random() > 0.1 else "NA",
+                        city[i] if rng.random() > 0.1 else "",
+                        "yes" if buys[i] else "no",
+                        spent[i],
+                    ]
+                )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(shop):
+    path = shop / "shared.dgt"
+    arguments = [shop / "train.csv", "-t", "buys", "--drop", "spent", "-o", path, "-q"]
+    assert dgt("fit", *arguments, *QUICK) == 0
+    return path
+
+
+def dgt(*arguments) -> int:
+    return run([str(argument) for argument in arguments])
+
+
+def failure(capsys, *arguments) -> str:
+    assert dgt(*arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("dgt: ") and captured.err.count("\n") == 1
+    return captured.err
+
+
+def column(path, name="prediction"):
+    with open(path, encoding="utf-8", newline="") as stream:
+        return [row[name] for row in csv.DictReader(stream)]
+
+
+def test_from_raw_csv_to_predictions_in_two_commands(shop, tmp_path, capsys):
+    saved, out = tmp_path / "model.dgt", tmp_path / "out.csv"
+    train, new = shop / "train.csv", shop / "new.csv"
+    assert dgt("fit", train, "--target", "buys", "--drop", "spent", "-o", saved, *QUICK) == 0
+    assert dgt("predict", saved, new, "-o", out, "--proba", "--leaves", "-t", "buys") == 0
+    said = capsys.readouterr().out
+    assert "300 rows" in said and "2 classes" in said and "accuracy" in said
+    # The Python API on the same file, and on pandas' own reading of it: the same bits.
+    for frame in (
+        read_table(train, "buys", drop=["spent"]).X,
+        pd.read_csv(train).drop(columns=["buys", "spent"]),
+    ):
+        later = read_table(new, features=["age", "income", "city"]).X
+        if isinstance(frame, pd.DataFrame):
+            later = pd.read_csv(new)[["age", "income", "city"]]
+        fitted = DGTClassifier(max_depth=3, max_epochs=4, random_state=0)
+        fitted.fit(frame, read_table(train, "buys").y)
+        assert fitted.predict(later).tolist() == column(out)
+        assert fitted.predict_proba(later)[:, 1].tolist() == [
+            float(v) for v in column(out, "p_yes")
+        ]
+        assert fitted.apply(later).tolist() == [int(v) for v in column(out, "leaf")]
+
+
+def test_regression_is_found_out_and_equals_the_api(shop, tmp_path, capsys):
+    saved, out = tmp_path / "r.dgt", tmp_path / "r.csv"
+    train, new = shop / "train.csv", shop / "new.csv"
+    options = ["-t", "spent", "-o", saved, "--json", "--val", new, "--loss", "huber"]
+    assert dgt("fit", train, *options, *QUICK) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["task"] == "regression" and result["classes"] is None
+    assert dgt("predict", saved, new, "-o", out, "-t", "spent", "--json") == 0
+    score = json.loads(capsys.readouterr().out)
+    assert score["rmse"] == pytest.approx(result["validation_rmse"])
+    table, later = read_table(train, "spent"), read_table(new, "spent")
+    fitted = DGTRegressor(max_depth=3, max_epochs=4, loss="huber", random_state=0)
+    fitted.fit(table.X, table.y, X_val=later.X, y_val=later.y)
+    assert fitted.predict(later.X).tolist() == [float(v) for v in column(out)]
+
+
+def test_pipes(shop, model, tmp_path):
+    def piped(arguments, data):
+        command = [sys.executable, "-m", "dgtrees.cli", *map(str, arguments)]
+        return subprocess.run(command, input=data, capture_output=True, check=True)
+
+    train, new = (shop / "train.csv").read_bytes(), (shop / "new.csv").read_bytes()
+    done = piped(["fit", "-", "-t", "buys", "--drop", "spent", "-o", "-", *QUICK], train)
+    assert done.stdout == model.read_bytes()
+    assert b"300 rows" in done.stderr  # standard output holds the model
+    out = tmp_path / "out.csv"
+    assert dgt("predict", model, shop / "new.csv", "-o", out, "-q") == 0
+    done = piped(["predict", model, "-"], new)
+    assert done.stdout == out.read_bytes()
+
+
+def test_predicting_never_loads_torch(model, shop):
+    code = (
+        "import sys; from dgtrees.cli.app import run; "
+        f"run(['predict', {str(model)!r}, {str(shop / 'new.csv')!r}, '-q']); "
+        "sys.exit('torch' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_columns_may_come_in_any_order_and_format(shop, model, tmp_path):
+    frame = pd.read_csv(shop / "new.csv")
+    shuffled = frame[["spent", "city", "income", "buys", "age"]]
+    parquet.write_table(pa.Table.from_pandas(shuffled), tmp_path / "new.parquet")
+    outs = []
+    for source in (shop / "new.csv", tmp_path / "new.parquet"):
+        outs.append(tmp_path / f"{source.suffix}.out")
+        assert dgt("predict", model, source, "-o", outs[-1], "-q") == 0
+    assert outs[0].read_text() == outs[1].read_text()
+
+
+def test_show(model, tmp_path, capsys):
+    assert dgt("show", model, "--png", tmp_path / "tree.png") == 0
+    text = capsys.readouterr().out
+    assert "classification: no, yes" in text and "most important" in text
+    rows = [int(n.replace(",", "")) for n in re.findall(r"\(([\d,]+) rows?\)", text)]
+    assert sum(rows) == 300
+    assert "city=Rome" in text and ">= 0?" in text
+    assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")
+    assert dgt("show", model, "--depth", "1") == 0
+    assert "leaves below" in capsys.readouterr().out
+    assert dgt("show", model, "--json") == 0
+    inside = json.loads(capsys.readouterr().out)
+    tree = dgtrees.load(model).tree_
+    assert [node["bias"] for node in inside["nodes"]] == tree.bias.tolist()
+    assert len(inside["leaves"]) == tree.n_leaves
+    assert dgt("show", model, "-q") == 0 and capsys.readouterr().out == ""
+
+
+def test_tune_goes_on_where_it_stopped(shop, tmp_path, capsys):
+    saved = tmp_path / "best.dgt"
+    train = shop / "train.csv"
+    options = ["-t", "buys", "--drop", "spent", "-o", saved, "--max-epochs", "2", "--json"]
+    assert dgt("tune", train, *options, "--trials", "3") == 0
+    first = json.loads(capsys.readouterr().out)
+    assert first["trials"] == 3 and Path(first["study"]).exists()
+    saved.unlink()
+    assert dgt("tune", train, *options, "--trials", "2") == 0
+    second = json.loads(capsys.readouterr().out)
+    assert second["trials"] == 5
+    assert second["validation_accuracy"] >= first["validation_accuracy"]
+    assert dgtrees.load(saved).get_n_leaves() >= 1
+    assert "other settings" in failure(capsys, "tune", train, *options, "--max-depth", "4")
+
+
+@pytest.mark.parametrize("space", ["default", "paper"])
+def test_tune_spaces(shop, tmp_path, space, capsys):
+    options = ["-t", "spent", "-o", tmp_path / "m.dgt", "--max-epochs", "2", "--space", space]
+    arguments = [shop / "train.csv", *options, "--trials", "3", "-d", "2", "--json"]
+    assert dgt("tune", *arguments, "--val", shop / "new.csv") == 0
+    result = json.loads(capsys.readouterr().out)
+    known = {"n_layers", "momentum", "penalty", "strength"}
+    assert bool(known & set(result["parameters"])) == (space == "paper")
+
+
+def test_stream_equals_partial_fit(shop, tmp_path):
+    saved = tmp_path / "s.dgt"
+    train = shop / "train.csv"
+    options = ["-t", "buys", "--drop", "spent", "-o", saved, "--stream", "--passes", "2", "-q"]
+    assert dgt("fit", train, *options, "--max-depth", "2") == 0
+    table = read_table(train, "buys", drop=["spent"])
+    fitted = DGTClassifier(max_depth=2, random_state=0)
+    for _ in range(2):
+        fitted.partial_fit(table.X, table.y, classes=["no", "yes"])
+    assert np.array_equal(dgtrees.load(saved).predict(table.X), fitted.predict(table.X))
+
+
+STREAM_UNDER_LIMIT = """
+import resource, sys
+import pyarrow.csv, pyarrow.parquet, sklearn.metrics
+import dgtrees.cli.fit
+from dgtrees import DGTClassifier
+from dgtrees.cli.app import run
+
+# Everything that a fit loads once (torch, compiled kernels) is there before the limit is set.
+DGTClassifier(max_depth=2, max_epochs=1).partial_fit([[0.0], [1.0]] * 8, [0, 1] * 8, [0, 1])
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+allowed = size + int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_AS, (allowed, allowed))
+sys.exit(run(sys.argv[2:]))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory limits are Linux's")
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_file_several_times_larger_than_the_memory_allowed(tmp_path, kind):
+    path, allowed = tmp_path / f"big.{kind}", 160 << 20
+    long = {word: f"{word} " * 150 for word in ("alpha", "beta", "gamma")}
+    rng = np.random.default_rng(0)
+    rows = 10_000
+    words, x = rng.choice(list(long), rows), rng.normal(size=rows).round(3)
+    labels = np.where((words == "beta") ^ (x > 0), "a", "b")
+    if kind == "csv":
+        block = "".join(f"{x[i]},{long[words[i]]},{labels[i]}\n" for i in range(rows)).encode()
+        with open(path, "wb") as stream:
+            stream.write(b"x,words,y\n")
+            while stream.tell() < 4 * allowed:
+                stream.write(block)
+        size = path.stat().st_size
+    else:
+        part = pa.table({"x": x, "words": [long[w] for w in words], "y": labels})
+        size = 0
+        options = {"compression": "none", "use_dictionary": False}
+        with parquet.ParquetWriter(path, part.schema, **options) as writer:
+            while size < 4 * allowed:
+                writer.write_table(part)
+                size = path.stat().st_size
+    assert size > 3.9 * allowed
+    saved = tmp_path / "model.dgt"
+    arguments = ["fit", path, "-t", "y", "-o", saved, "--stream", "-d", "3", "-q"]
+    command = [sys.executable, "-c", STREAM_UNDER_LIMIT, str(allowed), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    frame = pd.DataFrame({"x": x, "words": [long[w].strip() for w in words]})
+    assert (dgtrees.load(saved).predict(frame) == labels).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["fit", "nowhere.csv", "-t", "y"], "nowhere.csv: no such file"),
+        (["fit", "{train}"], "--target"),
+        (["fit", "{train}", "-t", "height"], "target must be one of its columns"),
+        (["fit", "{train}", "-t", "buys", "-d", "-1"], "max_depth must be"),
+        (["fit", "{train}", "-t", "buys", "--loss", "huber"], "--loss is for regression"),
+        (["fit", "{train}", "-t", "spent", "--class-weight", "balanced"], "--class-weight is for"),
+        (["fit", "{train}", "-t", "buys", "--task", "ranking"], "task must be"),
+        (["fit", "{train}", "-t", "buys", "--passes", "2"], "--passes goes with --stream"),
+        (["fit", "-", "-t", "buys", "--stream"], "more than once"),
+        (["fit", "{train}", "-t", "buys", "--frobnicate"], "No such option"),
+        (["fit", "{train}", "-t", "buys", "-d", "x"], "valid int"),
+        (["predict", "{train}", "{train}"], "a dgtrees model starts with"),
+        (["predict", "{model}", "{other}"], "none named 'age'"),
+        (["predict", "{model}", "{train}", "-o", "no/such/folder.csv"], "there is no folder"),
+        (["show", "{model}", "--weights", "0"], "--weights must be"),
+        (["data", "fetch", "iris"], "iris"),
+        (["frobnicate"], "No such command"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments, what, shop, model, tmp_path, capsys):
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n")
+    names = {"train": shop / "train.csv", "model": model, "other": other}
+    message = failure(capsys, *[a.format(**names) for a in arguments])
+    assert what in message
+
+
+def test_nothing_is_left_behind_when_predicting_fails(model, tmp_path, capsys):
+    bad, out = tmp_path / "bad.csv", tmp_path / "out.csv"
+    bad.write_text("age,income,city\n1,2,Oslo\nx,2,Rome\n")
+    out.write_text("precious")
+    assert "line 3, column 'age'" in failure(capsys, "predict", model, bad, "-o", out)
+    assert out.read_text() == "precious"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.csv", "out.csv"]
+
+
+def test_data_list(tmp_path, capsys):
+    assert dgt("data", "list", "--folder", tmp_path) == 0
+    text = capsys.readouterr().out
+    assert "0 present, 20 absent" in text and "pendigits" in text
+    assert dgt("data", "list", "--folder", tmp_path, "--json") == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert len(listed) == 20 and not any(item["present"] for item in listed)
+
+
+def test_data_list_shows_what_is_there(capsys):
+    folder = Path(os.environ.get("DGTREES_DATA", ROOT.parent / "shared" / "datasets"))
+    if not (folder / "pendigits").is_dir():
+        pytest.skip(f"no data sets in {folder}")
+    assert dgt("data", "list", "--folder", folder) == 0
+    assert "12 present, 8 absent" in capsys.readouterr().out
+    assert dgt("data", "fetch", "pendigits", "--folder", folder) == 0
+    assert "pendigits" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    assert dgt("--version") == 0
+    assert capsys.readouterr().out == f"dgtrees {dgtrees.__version__}\n"
+
+
+def commands(command=None, path=("dgt",)):
+    command = command or get_command(app)
+    yield path, command
+    for name, child in getattr(command, "commands", {}).items():
+        yield from commands(child, (*path, name))
+
+
+@pytest.mark.parametrize(
+    ("path", "command"), [pytest.param(*found, id=" ".join(found[0])) for found in commands()]
+)
+def test_every_command_and_option_has_help_and_a_place_in_the_docs(path, command):
+    page = (ROOT / "docs" / "command.md").read_text()
+    assert command.help and command.help.strip()
+    name = " ".join(path)
+    assert name == "dgt" or f"## {name}" in page, f"docs/command.md lacks a section '## {name}'"
+    section = page.split(f"## {name}\n")[-1].split("\n## ")[0]
+    for parameter in command.params:
+        if parameter.name in ("help", "install_completion", "show_completion"):
+            continue
+        assert getattr(parameter, "help", None), f"{name} {parameter.name} lacks help"
+        if parameter.param_type_name == "option":
+            for option in parameter.opts + parameter.secondary_opts:
+                if option.startswith("--"):
+                    assert f"`{option}" in section, f"{name}: docs/command.md lacks {option}"
