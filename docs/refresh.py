@@ -4,7 +4,7 @@
 
 * What a ``python`` block prints becomes the ``text`` block that follows it.
 * Lines of a ``console`` block that begin with ``$`` are run, and their output follows each.
-* Between ``<!-- options: dgt fit -->`` and ``<!-- end -->`` comes a table of that command's options.
+* Between ``<!-- options: dgt fit -->`` and ``<!-- end -->`` comes a table of the command's options.
 
 A page's blocks share one folder, which is thrown away; pictures in it are kept in docs/images.
 """

@@ -48,7 +48,7 @@ def read_delimited(
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str = "utf-8",
-    block_bytes: int = 1 << 24,
+    block_bytes: int = 1 << 22,
 ) -> Iterator[DelimitedBatch]:
     """Batches of rows; at least one, unless there are no rows at all.
 

@@ -237,14 +237,18 @@ class Encoder:
                     f"column {name!r} must hold one number or one name a row, got {value!r}: "
                     "spread it over several columns"
                 )
-        labels, group = np.unique(_as_labels(values).astype(str), return_inverse=True)
-        count = np.bincount(group.ravel(), weights=weight, minlength=len(labels))
+        # Not np.unique: it would copy every value at the length of the longest.
+        cells = _as_labels(values).tolist()
+        labels = sorted(set(cells))
+        number = {label: i for i, label in enumerate(labels)}
+        group = np.fromiter((number[cell] for cell in cells), dtype=np.intp, count=len(cells))
+        count = np.bincount(group, weights=weight, minlength=len(labels))
         # Most frequent first; equal counts in alphabetical order.
         ranked = sorted(range(len(labels)), key=lambda i: (-count[i], labels[i]))
         kept = [i for i in ranked if count[i] >= self.min_frequency][: self.max_categories]
         if not kept:  # a small table: every value is rare, and still says something
             kept = ranked[: self.max_categories]
-        categories = tuple(sorted(str(labels[i]) for i in kept))
+        categories = tuple(sorted(labels[i] for i in kept))
         return Column(name, CATEGORY, categories=categories, other=len(kept) < len(labels))
 
     @property

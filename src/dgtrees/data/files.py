@@ -22,7 +22,7 @@ from dgtrees.errors import DataError
 
 __all__ = ["blocks_of_lines", "check_dense_size", "open_bytes", "source_name"]
 
-_BLOCK_BYTES = 1 << 24
+_BLOCK_BYTES = 1 << 22
 _LONGEST_LINE = 1 << 28
 _LARGEST_DENSE = 1 << 34
 _COMPRESSED: dict[bytes, Any] = {

@@ -25,6 +25,7 @@ from dgtrees.errors import DataError
 __all__ = ["FORMATS", "Batch", "batches"]
 
 _ROWS_A_BATCH = 65_536
+_BATCH_BYTES = 1 << 24
 _COMPRESSIONS = (".gz", ".bz2", ".xz")
 
 
@@ -272,9 +273,29 @@ def _to_arrow(column: np.ndarray) -> pa.Array:
 
 def _from_parquet(stream: BinaryIO, name: str) -> Iterator[Batch]:
     with _arrow_errors(name, "Parquet"):
-        file = parquet.ParquetFile(_seekable(stream), page_checksum_verification=True)
-    found = file.iter_batches(_ROWS_A_BATCH)
+        file = parquet.ParquetFile(
+            _seekable(stream), buffer_size=1 << 20, page_checksum_verification=True
+        )
+        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+    found = (b for some in _bundles(groups) for b in file.iter_batches(*some))
     yield from _from_record_batches(found, name, "Parquet", file.schema_arrow.names)
+
+
+def _bundles(groups: list[Any]) -> Iterator[tuple[int, list[int]]]:
+    """Rows a batch, and numbers of row groups to read together.
+
+    One iterator over a whole file would keep every group it has read. Batches of long rows have
+    fewer of them.
+    """
+    bundle: list[int] = []
+    rows = size = 0
+    for number, group in enumerate(groups):
+        bundle.append(number)
+        rows, size = rows + group.num_rows, size + group.total_byte_size
+        if rows >= _ROWS_A_BATCH or size >= _BATCH_BYTES or number == len(groups) - 1:
+            fitting = _BATCH_BYTES * max(rows, 1) // max(size, 1)
+            yield min(_ROWS_A_BATCH, max(1000, fitting)), bundle
+            bundle, rows, size = [], 0, 0
 
 
 def _from_arrow(stream: BinaryIO, name: str) -> Iterator[Batch]:
@@ -336,7 +357,12 @@ class _arrow_errors:  # noqa: N801 - used like a function
         pass
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)):
+        if isinstance(error, MemoryError):
+            raise DataError(
+                f"{self.name}: needs more memory than there is: if the file is not damaged, read "
+                "it in batches (--stream)"
+            ) from error
+        if isinstance(error, (pa.ArrowException, OSError, ValueError, OverflowError)):
             raise DataError(
                 f"{self.name}: not a readable {self.format} file ({_one_line(error)}): get it again"
             ) from error
