@@ -216,7 +216,13 @@ class LinearContinuousBandit:
 
     def _step(self, z: np.ndarray, decision: ContinuousDecision, losses: np.ndarray) -> None:
         recipe = self.recipe
-        gradient = self._derivative(decision, losses) * z
+        slope = self._derivative(decision, losses)
+        prediction = z @ self._weights
+        low, high = self.low + self.delta, self.high - self.delta
+        # Out of reach nothing pushes back: a prediction there is never driven further out.
+        if (prediction < low and slope > 0) or (prediction > high and slope < 0):
+            slope = 0.0
+        gradient = slope * z
         if recipe.l2:
             gradient[:-1] += recipe.l2 * self._weights[:-1]
         if recipe.optimizer == "rmsprop":
