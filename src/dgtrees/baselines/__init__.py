@@ -1,0 +1,20 @@
+"""The paper's rivals, one file each."""
+
+from dgtrees.baselines.decision import Decision
+from dgtrees.baselines.linear_bandit import EpsilonGreedyLinear, LinUCB
+from dgtrees.baselines.linear_continuous import (
+    ContinuousDecision,
+    LinearContinuousBandit,
+    LinearRecipe,
+)
+from dgtrees.baselines.vw import VWBandit
+
+__all__ = [
+    "ContinuousDecision",
+    "Decision",
+    "EpsilonGreedyLinear",
+    "LinUCB",
+    "LinearContinuousBandit",
+    "LinearRecipe",
+    "VWBandit",
+]
