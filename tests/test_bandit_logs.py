@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dgtrees.bandit.logs import Log, LogFileError, read_log, write_log
-from dgtrees.errors import DGTreesError
+from dgtrees.bandit.logs import Log, read_log, write_log
+from dgtrees.errors import DataError, DGTreesError
 
 LINE = {"x": [1.5, 0], "action": 1, "probability": 0.7, "loss": 0.25}
 
@@ -93,7 +93,7 @@ def test_chosen_columns_and_actions():
     assert log.X.tolist() == [[2, 0, 1], [3, 0, 0]]
     listed = read_log(jsonl(LINE), feature_names=("f1", "f7", "f0"))
     assert listed.X.tolist() == [[0, 0, 1.5]]
-    with pytest.raises(LogFileError, match=r"line 1: the action must be one of 1, got 1 \(2 count"):
+    with pytest.raises(DataError, match=r"line 1: the action must be one of 1, got 1 \(2 count"):
         read_log(jsonl(LINE), n_actions=1)
 
 
@@ -180,32 +180,33 @@ def test_what_is_written_is_read_back_exactly(log):
 def test_lines_that_cannot_be_meant(format, line, message):
     good = {"jsonl": json.dumps(LINE), "vw": "1:0:0.5 | f:1", "dsjson": json.dumps(DSJSON)}
     bad = line if isinstance(line, str) else json.dumps(line)
-    with pytest.raises(LogFileError, match=r"^the stream, line 2: ") as caught:
+    with pytest.raises(DataError, match=r"^the StringIO, line 2: ") as caught:
         read(f"{good[format]}\n{bad}\n", format)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
-    with pytest.raises(LogFileError, match=message):
+    with pytest.raises(DataError, match=message):
         raise caught.value
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(LogFileError, match=r"none\.jsonl: cannot be read \(No such file"):
+    with pytest.raises(DataError, match=r"none\.jsonl: no such file"):
         read_log(tmp_path / "none.jsonl")
     empty = tmp_path / "empty.jsonl"
     empty.write_text("\n\n")
-    with pytest.raises(LogFileError, match=r"empty\.jsonl: a log must have at least one line"):
+    with pytest.raises(DataError, match=r"empty\.jsonl: a log must have at least one line"):
         read_log(empty)
     latin = tmp_path / "latin.vw"
     latin.write_bytes(b"1:0:0.5 | f\n1:0:0.5 | caf\xe9\n")
-    with pytest.raises(LogFileError, match=r"latin\.vw, line 2: text must be UTF-8, got byte 0xe9"):
+    with pytest.raises(
+        DataError, match=r"latin\.vw, line 2, byte 14: must be utf-8, got the byte 0xe9"
+    ):
         read_log(latin, "vw")
     packed = gzip.compress(b"1:0:0.5 | f\n" * 1000)
-    for name, content in (("cut.gz", packed[:-12]), ("plain.gz", b"1:0:0.5 | f\n")):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(LogFileError, match=rf"{name}, line \d+: cannot be decompressed"):
-            read_log(tmp_path / name, "vw")
+    (tmp_path / "cut.gz").write_bytes(packed[:-12])
+    with pytest.raises(DataError, match=r"cut\.gz: damaged compressed file"):
+        read_log(tmp_path / "cut.gz", "vw")
     for opener, suffix in ((bz2, "bz2"), (lzma, "xz")):
         (tmp_path / f"cut.{suffix}").write_bytes(opener.compress(b"1:0:0.5 | f\n" * 9)[:-6])
-        with pytest.raises(LogFileError, match="cannot be decompressed"):
+        with pytest.raises(DataError, match="damaged compressed file"):
             read_log(tmp_path / f"cut.{suffix}", "vw")
     with pytest.raises(ValueError, match="format must be one of jsonl, vw, dsjson, got 'csv'"):
         read_log(latin, "csv")
@@ -235,7 +236,7 @@ def test_every_text_is_a_log_or_an_error_that_names_the_line(format, data):
     try:
         log = read_log(io.BytesIO(blob), format)
     except DGTreesError as error:
-        named = str(error).startswith(("the stream, line ", "the stream: "))
+        named = str(error).startswith(("the BytesIO, line ", "the BytesIO: "))
         assert named and "\n" not in str(error), error  # noqa: PT017
     else:
         assert isinstance(log, Log) and len(log) >= 1
@@ -281,6 +282,6 @@ def test_a_log_is_a_value():
 def test_names_that_are_really_values_do_not_eat_the_memory(monkeypatch):
     monkeypatch.setattr("dgtrees.bandit.logs._MAX_CELLS", 10)
     text = "".join(f"1:0:0.5 | user_{i}\n" for i in range(4))
-    with pytest.raises(LogFileError, match="got 4 lines of 4 names: choose the columns to keep"):
+    with pytest.raises(DataError, match="got 4 lines of 4 names: choose the columns to keep"):
         read(text, "vw")
     assert read(text, "vw", feature_names=("user_0",)).X.ravel().tolist() == [1, 0, 0, 0]

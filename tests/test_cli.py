@@ -150,6 +150,38 @@ def test_columns_may_come_in_any_order_and_format(shop, model, tmp_path):
     assert outs[0].read_text() == outs[1].read_text()
 
 
+def test_truth_values_survive_fit_validation_stream_and_prediction(tmp_path, capsys):
+    path = tmp_path / "flags.csv"
+    path.write_text("a,b,y\n" + "1,true,p\n2,false,q\n" * 40)
+    for more in (["--val", path], ["--stream"]):
+        quick = [] if more == ["--stream"] else ["--max-epochs", "2"]
+        saved = tmp_path / "m.dgt"
+        assert dgt("fit", path, "-t", "y", "-o", saved, "-d", "2", "-q", *more, *quick) == 0
+        assert dgt("predict", saved, path, "-o", tmp_path / "out.csv", "-q") == 0
+
+
+def test_links_pipes_and_folders_as_output(model, shop, tmp_path, capsys):
+    link, real = tmp_path / "link.csv", tmp_path / "real.csv"
+    link.symlink_to(real)
+    assert dgt("predict", model, shop / "new.csv", "-o", link, "-q") == 0
+    assert link.is_symlink() and real.read_text().startswith("prediction\n")
+    assert dgt("predict", model, shop / "new.csv", "-o", os.devnull, "-q") == 0
+    assert not Path(os.devnull).is_file()
+    assert "is a folder" in failure(capsys, "predict", model, shop / "new.csv", "-o", tmp_path)
+
+
+def test_a_closed_pipe_is_no_failure(model, shop):
+    command = f"{sys.executable} -m dgtrees.cli show {model} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_a_model_may_come_through_a_pipe(model):
+    command = [sys.executable, "-m", "dgtrees.cli", "show", "-", "--depth", "1"]
+    done = subprocess.run(command, input=model.read_bytes(), capture_output=True, check=True)
+    assert b"leaves below" in done.stdout
+
+
 def test_show(model, tmp_path, capsys):
     assert dgt("show", model, "--png", tmp_path / "tree.png") == 0
     text = capsys.readouterr().out
@@ -182,6 +214,15 @@ def test_tune_goes_on_where_it_stopped(shop, tmp_path, capsys):
     assert second["validation_accuracy"] >= first["validation_accuracy"]
     assert dgtrees.load(saved).get_n_leaves() >= 1
     assert "other settings" in failure(capsys, "tune", train, *options, "--max-depth", "4")
+    other = tmp_path / "other.csv"
+    other.write_text(train.read_text().replace("age,", "years,"))
+    assert "other rows or columns" in failure(capsys, "tune", other, *options)
+    # A file that something else has written over is no longer the best tree.
+    saved.write_bytes(b"something else")
+    assert dgt("tune", train, *options, "--trials", "1") == 0
+    assert dgtrees.load(saved).get_n_leaves() >= 1
+    Path(first["study"]).write_text('{"a": 1}')
+    assert "not a readable study file" in failure(capsys, "tune", train, *options)
 
 
 @pytest.mark.parametrize("space", ["default", "paper"])
@@ -268,6 +309,12 @@ def test_a_file_several_times_larger_than_the_memory_allowed(tmp_path, kind):
         (["fit", "{train}", "-t", "buys", "--passes", "2"], "--passes goes with --stream"),
         (["fit", "-", "-t", "buys", "--stream"], "more than once"),
         (["fit", "{train}", "-t", "buys", "--frobnicate"], "No such option"),
+        (["fit", "{train}", "-t", "buys", "--stream", "--max-epochs", "2"], "use --passes"),
+        (["fit", "{train}", "-t", "buys", "--category", "age", "--number", "age"], "got both"),
+        (["fit", "{train}", "-t", "buys", "-o", "no/such/m.dgt"], "there is no folder"),
+        (["fit", "{train}", "-t", "city", "--val", "{train}"], "missing value"),
+        (["predict", "-", "-"], "cannot both"),
+        (["predict", "{model}", "{train}", "-t", "spent"], "classes the model knows"),
         (["fit", "{train}", "-t", "buys", "-d", "x"], "valid int"),
         (["predict", "{train}", "{train}"], "a dgtrees model starts with"),
         (["predict", "{model}", "{other}"], "none named 'age'"),
@@ -300,7 +347,8 @@ def test_data_list(tmp_path, capsys):
     assert "0 present, 20 absent" in text and "pendigits" in text
     assert dgt("data", "list", "--folder", tmp_path, "--json") == 0
     listed = json.loads(capsys.readouterr().out)
-    assert len(listed) == 20 and not any(item["present"] for item in listed)
+    sets = listed["data_sets"]
+    assert len(sets) == 20 and not any(item["present"] for item in sets)
 
 
 def test_data_list_shows_what_is_there(capsys):

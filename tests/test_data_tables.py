@@ -150,6 +150,83 @@ def test_decimal_comma():
     assert "line 2" in refused(b"a;b\n1.000,5;x\n2;y\n", kinds={"a": "number"}, decimal=",")
 
 
+def test_kinds_are_the_same_in_every_part():
+    """What training saw decides, whatever a later file or batch happens to hold."""
+    flags = b"a,b\n1,true\n2,false\n3,\n"
+    for kinds in (None, {"b": "number"}):
+        assert values(read(flags, kinds=kinds), "b") == [1, 0, None]
+    codes = b"code,y\n1.0,p\n2.0,q\n,p\n"
+    assert values(read(codes, "y", kinds={"code": "category"}), "code") == ["1", "2", None]
+    table = pa.table({"code": [1.0, 2.0, None]})
+    assert read_table(table, kinds={"code": "category"}).X.column("code").to_pylist() == [
+        "1",
+        "2",
+        None,
+    ]
+
+
+def test_columns_by_position():
+    assert read(CSV, "buys", drop=["0"]).X.column_names == ["city", "size"]
+    assert read(CSV, "buys", kinds={"0": "category"}).kinds["age"] == "category"
+    for wrong in ("--1", "\u00b2", "99"):
+        assert "target must be" in refused(CSV, wrong)
+
+
+def test_mistakes_in_a_target_are_not_classes():
+    rows = "".join(f"{i},{i * 1.5 + 0.1}\n" for i in range(200))
+    assert "line 202, column 'y'" in refused(f"x,y\n{rows}3,5l\n".encode(), "y")
+    assert "line 3, column 'y'" in refused(b"x,y\n1,yes\n2,N/A\n3,no\n", "y")
+    labels = "".join(f"{i},class {i}\n" for i in range(10_001))
+    assert "at most 10,000 classes" in refused(f"x,y\n{labels}".encode(), "y")
+
+
+def test_delimiters_are_not_mistaken():
+    names = read(b"first name,last name\nAnn Lee,Bob Ray\nCy Lo,Di Mo\n").X.column_names
+    assert names == ["first name", "last name"]
+    data = b"1,5;2,5;0\n3,5;4,5;1\n2,5;4,5;1\n3,5;1,5;0\n"
+    assert values(read(data, -1, decimal=","), "x0") == [1.5, 3.5, 2.5, 3.5]
+    assert "decimal" in refused(data, -1)
+    years = b"country,2019,2020,y\nNO,1,2,0\nIT,3,4,1\n"
+    assert read(years, "y").X.column_names == ["country", "2019", "2020"]
+    assert "no header was found" in refused(b"2019,2020,y\n1,2,p\n3,4,q\n", "y")
+
+
+@pytest.mark.parametrize("cells", [["5%", "7%"], ["$3.50", "$4"], ["1,234,567", "2,000,000"]])
+def test_amounts_are_refused(cells):
+    rows = "".join(f'"{cell}",{i}\n' for i, cell in enumerate(cells))
+    assert "plain numbers" in refused(f"a,b\n{rows}".encode())
+
+
+def test_sparse_files_have_columns_of_their_own():
+    assert "none named 'age'" in refused(b"1 1:5\n-1 2:3\n", features=["age", "x1"])
+
+
+def test_types_that_cannot_be_used_are_named(tmp_path):
+    for column in (pa.array([[1], [2]]), pa.array([b"a", b"\xff"]), pa.array([{"a": 1}] * 2)):
+        table = pa.table({"odd": column, "y": [0, 1]})
+        for options in ({"kinds": {"odd": "category"}}, {}):
+            assert "column 'odd'" in refused(table, "y", **options)
+        with pytest.raises(DataError, match="column 'odd'"):
+            read_table(table, "odd")
+    half = pa.table({"h": pa.array(np.array([1, 2], dtype=np.float16))})
+    assert values(read_table(half, kinds={"h": "category"}), "h") == ["1", "2"]
+    view = pa.table({"a": pa.array(["u", "v"] * 4).cast(pa.string_view()), "b": [1, 2] * 4})
+    assert read_table(view, "a").task == "classification"
+    np.savez(tmp_path / "big.npz", X=np.array([[1, 2], [3, 4]], dtype=">i4"), y=["a", "b"])
+    assert values(read_table(tmp_path / "big.npz"), "x1") == [2, 4]
+    with pytest.raises(TypeError, match="wrap arrays in a DataFrame"):
+        read_table(np.zeros((3, 2)))
+
+
+def test_arrow_streams_and_spreadsheets(tmp_path):
+    table = pa.table(FRAME)
+    with pa.ipc.new_stream(tmp_path / "s.bin", table.schema) as writer:
+        writer.write_table(table)
+    assert len(read_table(tmp_path / "s.bin")) == 3
+    (tmp_path / "s.xlsx").write_bytes(b"PK\x03\x04")
+    assert "save it as CSV" in refused(tmp_path / "s.xlsx")
+
+
 @pytest.mark.parametrize(
     ("data", "where", "what"),
     [
@@ -257,6 +334,9 @@ def test_arff():
     sparse = ARFF.split(b"@data")[0] + b"@data\n{0 3, 1 'New York'}\n{}\n"
     assert values(read(sparse), "age") == [3, 0]
     assert values(read(sparse), "home town") == ["New York", "Oslo"]
+    noted = b"@attribute c {x,y} % note\n@attribute n real\n@data\nx,1\ny,2\n{0\ty, 1\t5}\n"
+    table = read(noted, format="arff")
+    assert values(table, "c") == ["x", "y", "y"] and values(table, "n") == [1, 2, 5]
 
 
 @pytest.mark.parametrize(

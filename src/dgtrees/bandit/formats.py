@@ -2,7 +2,7 @@
 
 This module owns the grammar of lines: JSON lines of our own, Vowpal Wabbit's `--cb` text and its
 dsjson. Files, line numbers and columns are the business of logs.py, which turns a `BadLineError`
-into a `LogFileError`.
+into a `DataError`.
 """
 
 from __future__ import annotations

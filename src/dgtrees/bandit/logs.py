@@ -4,7 +4,7 @@ This module owns `Log` and the files it comes from; formats.py reads the single 
 log says about a policy is evaluate.py's business.
 
 Actions are numbered from 0 here. Both Vowpal Wabbit formats number them from 1, so their action 1
-is our action 0. Every reader checks every line; what cannot be meant is refused by `LogFileError`
+is our action 0. Every reader checks every line; what cannot be meant is refused by `DataError`
 with the file, the line, the rule and the value found.
 """
 
@@ -17,9 +17,7 @@ import json
 import lzma
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,16 +25,13 @@ from typing import Any
 import numpy as np
 
 from dgtrees.bandit.formats import FORMATS, BadLineError
-from dgtrees.errors import DGTreesError
+from dgtrees.data.files import blocks_of_lines, open_bytes, source_name
+from dgtrees.errors import DataError
 
-__all__ = ["Log", "LogFileError", "read_log", "write_log"]
+__all__ = ["Log", "read_log", "write_log"]
 
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _MAX_CELLS = 2**30  # 8 GB of float64: names that are really values make tables wider than that
-
-
-class LogFileError(DGTreesError):
-    """A log file is damaged, or one of its lines cannot be meant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +161,7 @@ def read_log(
 
     Raises
     ------
-    LogFileError
+    DataError
         If the file cannot be read or a line cannot be meant; the message names the line.
 
     Examples
@@ -182,26 +177,26 @@ def read_log(
     table = _Table(None if feature_names is None else tuple(feature_names))
     events: list[tuple[int, float, float]] = []
     shown = 0
-    with _lines(source) as (name, lines):
-        for number, line in lines:
-            try:
-                event = parse(line)
-                if n_actions is not None and event.action >= n_actions:
-                    raise BadLineError(
-                        f"the action must be one of {n_actions}, got {_both(event.action)}: "
-                        "read with a larger n_actions"
-                    )
-                table.add(event.features)
-            except BadLineError as error:
-                raise LogFileError(f"{name}, line {number}: {error}") from None
-            events.append((event.action, event.probability, event.loss))
-            shown = max(shown, event.n_actions)
+    name = source_name(source)
+    for number, line in _lines(source, name):
+        try:
+            event = parse(line)
+            if n_actions is not None and event.action >= n_actions:
+                raise BadLineError(
+                    f"the action must be one of {n_actions}, got {_both(event.action)}: "
+                    "read with a larger n_actions"
+                )
+            table.add(event.features)
+        except BadLineError as error:
+            raise DataError(f"{name}, line {number}: {error}") from None
+        events.append((event.action, event.probability, event.loss))
+        shown = max(shown, event.n_actions)
     if not events:
-        raise LogFileError(f"{name}: a log must have at least one line, found none: check the path")
+        raise DataError(f"{name}: a log must have at least one line, found none: check the path")
     try:
         X = table.dense()
     except BadLineError as error:
-        raise LogFileError(f"{name}: {error}") from None
+        raise DataError(f"{name}: {error}") from None
     actions, probabilities, losses = zip(*events, strict=True)
     return Log(
         X,
@@ -239,44 +234,17 @@ def _write(log: Log, stream: Any) -> None:
         stream.write(json.dumps(event, ensure_ascii=False) + "\n")
 
 
-@contextmanager
-def _lines(source: Any) -> Iterator[tuple[str, Iterator[tuple[int, str]]]]:
-    """The source's name and its numbered lines that are not blank, as text."""
-    if hasattr(source, "read"):
-        name = str(getattr(source, "name", "the stream"))
-        yield name, _numbered(name, source)
+def _lines(source: Any, name: str) -> Iterator[tuple[int, str]]:
+    """Numbered lines that are not blank."""
+    if isinstance(source, io.TextIOBase):
+        found: Iterator[tuple[int, str]] = enumerate(source, start=1)
+        yield from ((number, line.strip()) for number, line in found if line.strip())
         return
-    path = Path(source)
-    try:
-        stream = _OPENERS.get(path.suffix, open)(path, "rb")
-    except OSError as error:
-        raise LogFileError(f"{path}: cannot be read ({error.strerror}): check the path") from error
-    with stream:
-        yield str(path), _numbered(str(path), stream)
-
-
-def _numbered(name: str, stream: Any) -> Iterator[tuple[int, str]]:
-    number = 0
-    iterator = iter(stream)
-    while True:
-        try:
-            line = next(iterator, None)
-            if line is None:
-                return
-            number += 1
-            text = line.decode("utf-8") if isinstance(line, bytes) else line
-        except UnicodeDecodeError as error:
-            raise LogFileError(
-                f"{name}, line {number}: text must be UTF-8, got byte "
-                f"{error.object[error.start]:#04x}: is the file compressed or of another encoding?"
-            ) from None
-        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-            raise LogFileError(
-                f"{name}, line {number + 1}: cannot be decompressed ({error}): copy the file again"
-            ) from error
-        text = text.lstrip("\ufeff").strip()
-        if text:
-            yield number, text
+    with open_bytes(source) as stream:
+        for first, block in blocks_of_lines(stream, name):
+            for number, line in enumerate(block.decode("utf-8").split("\n"), start=first):
+                if line.strip():
+                    yield number, line.strip()
 
 
 class _Table:

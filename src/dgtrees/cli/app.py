@@ -60,8 +60,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run `dgt` and return its exit code."""
     command = get_command(app)
     try:
-        done = command.main(arguments, prog_name="dgt", standalone_mode=False)
-        return done if isinstance(done, int) else 0
+        if "_DGT_COMPLETE" in os.environ:  # the shell asks how a line may go on
+            command.main(arguments, prog_name="dgt")
+        # Not command.main: it would turn a closed pipe or Ctrl-C into exit codes of its own.
+        words = sys.argv[1:] if arguments is None else list(arguments)
+        with command.make_context("dgt", words) as context:
+            command.invoke(context)
+        sys.stdout.flush()
+        return 0
     except KeyboardInterrupt:
         return _failed("interrupted", 130)
     except BrokenPipeError:
@@ -80,8 +86,8 @@ def _translated(error: Any) -> int:
     Errors that nobody foresaw keep their traceback: they are bugs, and it is what a report needs.
     """
     kind = type(error).__name__
-    if kind in ("Abort",):
-        return _failed("interrupted", 130)
+    if kind == "Exit":  # --help and --version
+        return int(error.exit_code)
     if hasattr(error, "format_message"):  # click's own: unknown options, missing arguments
         if kind == "NoArgsIsHelpError":
             print(error.format_message(), file=sys.stderr)

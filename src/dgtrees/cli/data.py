@@ -47,7 +47,8 @@ def list_data(folder: Folder = None, json: o.Json = False, quiet: o.Quiet = Fals
             }
         )
     if json:
-        print(json_format.dumps(found))
+        where = catalog.data_folder() if folder is None else folder
+        print(json_format.dumps({"folder": str(where), "data_sets": found}))
         return
     if quiet:
         return

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.output import report, said, save_model
+from dgtrees.cli.output import check_output, report, said, save_model
 
 __all__ = ["fit"]
 
@@ -96,6 +96,7 @@ def fit(
     if max_depth is not None:
         parameters["max_depth"] = max_depth
     own = {"classification": {"class_weight": class_weight}, "regression": {"loss": loss}}
+    check_output(output)
     started = time.perf_counter()
     learn = _fit_stream if stream else _fit_whole
     model, rows, held_out = learn(
@@ -163,7 +164,9 @@ def read_labelled(source: str, target: str | None, **how: Any) -> Any:
 
 def read_validation(val: str, table: Any, weight: str | None, reading: dict[str, Any]) -> Any:
     """Validation rows with the training table's columns."""
-    return read_labelled(
+    from dgtrees.errors import DataError
+
+    held = read_labelled(
         val,
         table.target,
         task=table.task,
@@ -172,6 +175,15 @@ def read_validation(val: str, table: Any, weight: str | None, reading: dict[str,
         features=table.X.column_names,
         **reading,
     )
+    if table.task == "classification":
+        known = set(table.y.tolist())
+        unknown = [label for label in held.y.tolist() if label not in known]
+        if unknown:
+            raise DataError(
+                f"{held.source}, column {held.target!r}: classes must be those of the training "
+                f"table, got {unknown[0]!r}: check the file, or drop such rows"
+            )
+    return held
 
 
 def score(model: Any, X: Any, y: Any, weight: Any = None) -> dict[str, float]:
@@ -203,10 +215,7 @@ def _fit_whole(
     rows = len(table)
     if val is None:
         model.fit(table.X, table.y, sample_weight=table.weight)
-        held_out = {}
-        if model.best_score_ is not None and table.task == "classification":
-            held_out = {"validation_accuracy": float(model.best_score_)}
-        return model, rows, held_out
+        return model, rows, _own_validation(model)
     held = read_validation(val, table, weight, reading)
     model.fit(
         table.X,
@@ -218,6 +227,15 @@ def _fit_whole(
     )
     scores = score(model, held.X, held.y, held.weight)
     return model, rows, {f"validation_{name}": value for name, value in scores.items()}
+
+
+def _own_validation(model: Any) -> dict[str, float]:
+    """The score on rows that the estimator itself held out, in the target's units."""
+    if model.best_score_ is None:
+        return {}
+    if model._task == "classification":
+        return {"validation_accuracy": float(model.best_score_)}
+    return {"validation_rmse": float(model.best_score_ * model._trainer_.y_scale[0])}
 
 
 def _fit_stream(
@@ -242,6 +260,8 @@ def _fit_stream(
         )
     if target is None:
         raise ValueError("--stream needs --target: say which column to learn")
+    if parameters["max_epochs"] is not None:
+        raise ValueError("--max-epochs is for tables in memory: use --passes with --stream")
     if passes < 1:
         raise ValueError(f"--passes must be at least 1, got {passes}")
     if parameters["validation_fraction"] is not None:
@@ -252,9 +272,11 @@ def _fit_stream(
     with batches_bar(source.n_rows * passes, o.on_terminal() and not silent) as advance:
         for _ in range(passes):
             for table in source:
+                advance(len(table))
+                if table.weight is not None and not table.weight.any():
+                    continue  # rows of weight 0 are as good as not there
                 model.partial_fit(table.X, table.y, sample_weight=table.weight, **first_call)
                 first_call = {}
-                advance(len(table))
     if val is None:
         return model, source.n_rows, {}
     held = read_validation(val, table, weight, reading)

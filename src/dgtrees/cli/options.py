@@ -39,8 +39,8 @@ Target = Annotated[
 Task = Annotated[
     str,
     typer.Option(
-        help="classification, regression, or auto: strings and at most 26 different whole "
-        "numbers are classes."
+        help="classification, regression, or auto: strings are classes, and so are at most 26 "
+        "different whole numbers."
     ),
 ]
 Weight = Annotated[
@@ -99,6 +99,9 @@ def column_options(
     drop: list[str] | None, category: list[str] | None, number: list[str] | None
 ) -> dict[str, Any]:
     """Options about columns."""
+    both = set(category or ()) & set(number or ())
+    if both:
+        raise ValueError(f"column {min(both)!r} must be --category or --number, got both")
     kinds = dict.fromkeys(category or [], "category") | dict.fromkeys(number or [], "number")
     return {"drop": tuple(drop or ()), "kinds": kinds}
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from dgtrees.errors import DataError
 
-__all__ = ["report", "said", "save_model", "writing"]
+__all__ = ["check_output", "load_model", "report", "said", "save_model", "writing"]
 
 
 def report(result: dict[str, Any], text: str, *, as_json: bool, quiet: bool, clear: bool) -> None:
@@ -38,9 +38,12 @@ def writing(path: str, binary: bool = False) -> Iterator[Any]:
         yield sys.stdout.buffer if binary else sys.stdout
         sys.stdout.flush()
         return
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise DataError(f"{path}: there is no folder {target.parent}: create it first")
+    check_output(path)
+    target = Path(path).resolve()  # what a link points to is replaced, not the link
+    if target.exists() and not target.is_file():  # a device or a pipe is written to
+        with open(target, "wb" if binary else "w") as stream:
+            yield stream
+        return
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         os.chmod(temporary, 0o644)
@@ -53,14 +56,35 @@ def writing(path: str, binary: bool = False) -> Iterator[Any]:
         raise
 
 
+def check_output(path: str) -> None:
+    """Refuse, before any work is done, a path that nothing can be written to."""
+    target = Path(path)
+    if path == "-":
+        return
+    if not target.parent.is_dir():
+        raise DataError(f"{path}: there is no folder {target.parent}: create it first")
+    if target.is_dir():
+        raise DataError(f"{path}: must be a file, and is a folder: add a file name")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise DataError(f"{path}: cannot be written: check its permissions")
+
+
+def load_model(path: str) -> Any:
+    """The model of a file, or of standard input for "-"."""
+    import dgtrees
+
+    if path != "-":
+        return dgtrees.load(path)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "standard input")
+        file.write_bytes(sys.stdin.buffer.read())
+        return dgtrees.load(file)
+
+
 def save_model(model: Any, path: str) -> None:
     """Write a model file, or the same bytes to standard output for "-"."""
-    if path != "-":
-        model.save(path)
-        return
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, writing(path, binary=True) as output:
         file = Path(folder, "model.dgt")
         model.save(file)
         with file.open("rb") as stream:
-            shutil.copyfileobj(stream, sys.stdout.buffer)
-    sys.stdout.buffer.flush()
+            shutil.copyfileobj(stream, output)

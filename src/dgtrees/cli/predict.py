@@ -10,13 +10,15 @@ import numpy as np
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.output import report, said, writing
+from dgtrees.cli.output import check_output, load_model, report, said, writing
 
 __all__ = ["predict"]
 
 
 def predict(
-    model: Annotated[str, typer.Argument(help="Model file that dgt fit wrote.")],
+    model: Annotated[
+        str, typer.Argument(help="Model file that dgt fit wrote; - reads standard input.")
+    ],
     table: Annotated[str, typer.Argument(help="Table to predict; - reads standard input.")],
     output: Annotated[
         str, typer.Option("--output", "-o", help="CSV file to write; - for standard output.")
@@ -42,9 +44,10 @@ def predict(
     The table needs the columns the model was trained on, in any order; others are left alone.
     Files are read and written batch by batch, so they may be larger than memory.
     """
-    import dgtrees
-
-    fitted = dgtrees.load(model)
+    if model == table == "-":
+        raise ValueError("model and table cannot both come from standard input: give a file")
+    check_output(output)
+    fitted = load_model(model)
     classes = getattr(fitted, "classes_", None)
     if proba and classes is None:
         raise ValueError("--proba is for classification, and this model predicts values: drop it")
@@ -94,10 +97,16 @@ class _Score:
 
     def __init__(self, fitted: Any) -> None:
         self.classes = fitted._task == "classification"
+        self.labels = set(fitted.classes_.astype(str)) if self.classes else set()
         self.total, self.rows = 0.0, 0
 
     def add(self, truth: np.ndarray, predicted: np.ndarray) -> None:
         if self.classes:
+            if not set(truth.astype(str)) & self.labels:
+                raise ValueError(
+                    f"--target must hold classes the model knows, got {truth[0]!r}: they are "
+                    f"{', '.join(sorted(self.labels)[:8])}"
+                )
             self.total += float((truth.astype(str) == predicted.astype(str)).sum())
         else:
             self.total += float(((truth - predicted) ** 2).sum())

@@ -9,12 +9,15 @@ import numpy as np
 import typer
 
 from dgtrees.cli import options as o
+from dgtrees.cli.output import check_output, load_model
 
 __all__ = ["show"]
 
 
 def show(
-    model: Annotated[str, typer.Argument(help="Model file that dgt fit wrote.")],
+    model: Annotated[
+        str, typer.Argument(help="Model file that dgt fit wrote; - reads standard input.")
+    ],
     png: Annotated[
         str | None, typer.Option(help="Draw the tree into this picture (.png, .svg or .pdf).")
     ] = None,
@@ -27,14 +30,15 @@ def show(
 
     Weights that matter most (weight times the spread of the column) come first.
     """
-    import dgtrees
     from dgtrees.model.text import tree_text
 
     if depth is not None and depth < 0:
         raise ValueError(f"--depth must be at least 0, got {depth}")
     if weights < 1:
         raise ValueError(f"--weights must be at least 1, got {weights}")
-    fitted = dgtrees.load(model)
+    if png is not None:
+        check_output(png)
+    fitted = load_model(model)
     classes = getattr(fitted, "classes_", None)
     look = {
         "feature_names": fitted.encoded_feature_names_,

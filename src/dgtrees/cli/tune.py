@@ -8,7 +8,7 @@ import typer
 
 from dgtrees.cli import options as o
 from dgtrees.cli.fit import read_labelled, read_validation
-from dgtrees.cli.output import report, said
+from dgtrees.cli.output import check_output, report, said
 
 __all__ = ["tune"]
 
@@ -60,6 +60,7 @@ def tune(
     """
     if output == "-":
         raise ValueError("dgt tune writes its model again and again: give --output a file")
+    check_output(output)
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
     columns = o.column_options(drop, category, number)
     table = read_labelled(train, target, task=task, weight=weight, **columns, **reading)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
@@ -15,10 +16,11 @@ import numpy as np
 from dgtrees.data.files import blocks_of_lines, check_dense_size
 from dgtrees.errors import DataError
 
-__all__ = ["read_arff"]
+__all__ = ["ArffTable", "parse_arff", "read_arff"]
 
 _ATTRIBUTE = re.compile(
-    r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s'\"{},%]+)\s*(\{.*\}|\S.*)$",
+    r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s'\"{},%]+)\s*"
+    r"(\{(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^'\"}])*\}|[^\s{%]+)",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -34,6 +36,16 @@ class _Attribute:
         self.default = 0.0 if kind == "number" else (values[0] if values else None)
 
 
+@dataclass(frozen=True)
+class ArffTable:
+    """Columns as declared ("number", "nominal" or "string"), and the line of every row."""
+
+    names: list[str]
+    kinds: list[str]
+    columns: list[np.ndarray]
+    lines: np.ndarray
+
+
 def read_arff(stream: BinaryIO, source: str) -> tuple[list[str], list[np.ndarray]]:
     """Names and columns: float64 with NaN for numbers, objects with None for all others.
 
@@ -44,8 +56,15 @@ def read_arff(stream: BinaryIO, source: str) -> tuple[list[str], list[np.ndarray
     >>> read_arff(io.BytesIO(text), "example")
     (['a', 'b'], [array([1.5, nan]), array(['x', 'y'], dtype=object)])
     """
+    table = parse_arff(stream, source)
+    return table.names, table.columns
+
+
+def parse_arff(stream: BinaryIO, source: str) -> ArffTable:
+    """The whole file; raises `DataError` naming file, line and column."""
     attributes: list[_Attribute] = []
     cells: list[list] = []
+    lines: list[int] = []
     in_data = False
     for line, text in _numbered_lines(stream, source):
         place = f"{source}, line {line}"
@@ -53,6 +72,7 @@ def read_arff(stream: BinaryIO, source: str) -> tuple[list[str], list[np.ndarray
             row = _row(text, attributes, place)
             for column, value in zip(cells, row, strict=True):
                 column.append(value)
+            lines.append(line)
             continue
         word = text.split(None, 1)[0].lower()
         if word == "@attribute":
@@ -73,7 +93,8 @@ def read_arff(stream: BinaryIO, source: str) -> tuple[list[str], list[np.ndarray
         np.array(values, dtype=np.float64 if a.kind == "number" else object)
         for a, values in zip(attributes, cells, strict=True)
     ]
-    return [a.name for a in attributes], columns
+    names, kinds = [a.name for a in attributes], [a.kind for a in attributes]
+    return ArffTable(names, kinds, columns, np.array(lines))
 
 
 def _numbered_lines(stream: BinaryIO, source: str) -> Iterator[tuple[int, str]]:
@@ -126,7 +147,7 @@ def _sparse_row(text: str, attributes: list[_Attribute], place: str) -> list:
     seen: set[int] = set()
     inside = text[1:-1].strip()
     for entry in re.findall(r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,])+", inside):
-        index, _, field = entry.strip().partition(" ")
+        index, field = [*entry.split(None, 1), "", ""][:2]
         if not re.fullmatch(r"\d{1,9}", index) or int(index) >= len(row) or int(index) in seen:
             raise DataError(
                 f"{place}: sparse entries must be 'column value' with each column below "

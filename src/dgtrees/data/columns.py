@@ -16,7 +16,15 @@ import pyarrow.compute as pc
 
 from dgtrees.errors import DataError
 
-__all__ = ["MISSING_MARKS", "Place", "as_category", "as_number", "typed_column", "typed_text"]
+__all__ = [
+    "MISSING_MARKS",
+    "NUMBER",
+    "Place",
+    "as_category",
+    "as_number",
+    "typed_column",
+    "typed_text",
+]
 
 MISSING_MARKS = (
     "", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "NULL", "null", "None",
@@ -25,6 +33,8 @@ MISSING_MARKS = (
 
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _DECIMAL_COMMA = r"^[+-]?\d+,\d+$"
+_COMMA_HINT = "if that is a decimal comma, say decimal=','; if it groups digits, remove it"
+_AMOUNT = r"^[$€£¥]?\s*[+-]?\d[\d,. ']*\s*[%$€£¥]?$"
 _DATE = (
     r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
     r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$|^\d{1,2}:\d{2}(:\d{2})?$"
@@ -67,7 +77,9 @@ def typed_text(
     missing = pc.is_in(texts, value_set=pa.array(MISSING_MARKS))
     texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)
     if kind == "category":
-        return as_category(texts)
+        return as_category(_whole_without_point(texts))
+    if (boolean := _boolean(texts)) is not None:
+        return boolean
     plain = _with_decimal_point(texts, decimal)
     try:
         return _finite(pc.cast(plain, pa.float64()), texts, place)
@@ -78,22 +90,28 @@ def typed_text(
     bad_row = int(np.flatnonzero(~numbers)[0])
     bad = texts[bad_row].as_py()
     if kind == "number" or numbers.sum() - texts.null_count >= _MOSTLY * present:
-        hint = "mend it, leave it empty if unknown, or declare the column a category"
+        hint = "mend it"
+        if kind is None:
+            hint += ", leave it empty if unknown, or declare the column a category"
         if pc.match_substring_regex(pa.array([bad]), _DECIMAL_COMMA)[0].as_py():
-            hint = "if that is a decimal comma, say decimal=','"
+            hint = _COMMA_HINT
         raise place.error(
             f"must hold numbers only, as in the rest of the column, got {shown(bad)}: {hint}",
             bad_row,
         )
-    if boolean := _boolean(texts):
-        return boolean
-    if _all_match(texts, _DECIMAL_COMMA):
+    if all_match(texts, _DECIMAL_COMMA):
         raise place.error(
-            f"must be numbers or categories, got {shown(bad)}: if that is a decimal comma, say "
-            "decimal=','; otherwise declare the column a category",
+            f"must be numbers or categories, got {shown(bad)}: {_COMMA_HINT}; otherwise declare "
+            "the column a category",
             bad_row,
         )
-    if _all_match(texts, _DATE):
+    if all_match(texts, _AMOUNT):
+        raise place.error(
+            f"must be plain numbers, got {shown(bad)}: remove signs of currency, per cent and "
+            "groups of digits, or declare the column a category",
+            bad_row,
+        )
+    if all_match(texts, _DATE):
         raise dates_refused(place, shown(bad), bad_row)
     return _category_or_refused(as_category(texts), place)
 
@@ -102,9 +120,14 @@ def typed_column(values: pa.ChunkedArray, place: Place, kind: str | None = None)
     """A column of an Arrow type as numbers or categories."""
     kind_of = values.type
     if pa.types.is_dictionary(kind_of):
-        # Declared to be categories: names, whatever they look like.
-        return as_category(pc.cast(values, kind_of.value_type))
-    if kind == "category":
+        values = pc.cast(values, kind_of.value_type)
+        if kind is None:  # declared to be categories: names, whatever they look like
+            return as_category(values)
+        kind_of = values.type
+    if pa.types.is_float16(kind_of):
+        values = values.cast(pa.float32())
+        kind_of = values.type
+    if kind == "category" and (_is_numeric(kind_of) or is_text(kind_of)):
         return as_category(values)
     if pa.types.is_null(kind_of):
         return values.cast(pa.float64())
@@ -112,7 +135,7 @@ def typed_column(values: pa.ChunkedArray, place: Place, kind: str | None = None)
         raise dates_refused(place, str(kind_of))
     if _is_numeric(kind_of):
         return as_number(values, place)
-    if not _is_text(kind_of):
+    if not is_text(kind_of):
         raise place.error(
             f"must hold one number or one name a row, got the type {kind_of}: spread it over "
             "several columns, or drop it"
@@ -137,7 +160,7 @@ def as_category(values: pa.ChunkedArray) -> pa.ChunkedArray:
         small = pc.all(pc.less(pc.abs(values), 2.0**53), min_count=0).as_py()
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
         values = values.cast(pa.int64()) if whole and small else values
-    elif pa.types.is_boolean(values.type) or not _is_text(values.type):
+    elif pa.types.is_boolean(values.type) or not is_text(values.type):
         values = pa.chunked_array([values.combine_chunks()])
     return values.cast(pa.string()).dictionary_encode().unify_dictionaries()
 
@@ -176,18 +199,27 @@ def _finite(numbers: pa.ChunkedArray, texts: Any, place: Place) -> pa.ChunkedArr
     return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
 
 
+def _whole_without_point(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """3.0 as 3 throughout: what a gap in a column of whole numbers makes other programs write."""
+    if not all_match(texts, r"^-?\d+\.0$"):
+        return texts
+    return pc.replace_substring_regex(texts, r"\.0$", "")
+
+
 def _boolean(texts: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """True and false as 1 and 0, if there is nothing else."""
-    values = {v.lower() for v in pc.unique(texts).to_pylist()[:6] if v is not None}
+    sample = pc.unique(texts[:1000]).to_pylist()
+    values = {v.lower() for v in sample if v is not None}
     if not values or not values <= {"true", "false"}:
         return None
     lower = pc.utf8_lower(texts)
-    if not pc.all(pc.is_in(lower, pa.array(["true", "false", None])), min_count=0).as_py():
+    if not pc.all(pc.is_in(lower, value_set=pa.array(["true", "false", None]))).as_py():
         return None
     return pc.equal(lower, "true").cast(pa.int8()).cast(pa.float64())
 
 
-def _all_match(texts: pa.ChunkedArray, pattern: str) -> bool:
+def all_match(texts: pa.ChunkedArray, pattern: str) -> bool:
+    """Whether all values that are there match a pattern."""
     return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
 
 
@@ -213,6 +245,7 @@ def _is_numeric(kind: pa.DataType) -> bool:
     )
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is a kind of string."""
     types = pa.types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))

@@ -48,6 +48,7 @@ def read_delimited(
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str = "utf-8",
+    decimal: str = ".",
     block_bytes: int = 1 << 22,
 ) -> Iterator[DelimitedBatch]:
     """Batches of rows; at least one, unless there are no rows at all.
@@ -64,7 +65,7 @@ def read_delimited(
     first_line, block = _first_rows(blocks, source)
     sample = _sample(block)
     if delimiter is None:
-        delimiter = _found_delimiter(sample)
+        delimiter = _found_delimiter(sample, decimal)
     rows = [row for _, row in _strict_rows(iter(sample), delimiter, source, first_line)]
     if header is None:
         header = _has_header(rows)
@@ -110,9 +111,9 @@ def _sample(block: bytes) -> list[str]:
     return lines
 
 
-def _found_delimiter(sample: list[str]) -> str:
+def _found_delimiter(sample: list[str], decimal: str) -> str:
     """The delimiter that splits all lines into the same number of fields, and into most."""
-    best, most = ",", 1
+    found: dict[str, int] = {}
     for delimiter in (*_DELIMITERS, " "):
         try:
             lines = [x.replace("\t", " ") for x in sample] if delimiter == " " else sample
@@ -120,15 +121,18 @@ def _found_delimiter(sample: list[str]) -> str:
             lengths = {len(_stripped(row, delimiter)) for row in rows if row}
         except csv.Error:
             continue
-        if len(lengths) == 1 and (width := lengths.pop()) > most:
-            best, most = delimiter, width
-    if most == 1 and sample:
-        # No delimiter fits all lines: take the most frequent, and let the odd line be named.
-        counts = {d: sum(line.count(d) for line in sample) for d in _DELIMITERS}
-        best = max(counts, key=lambda d: counts[d])
-        if not counts[best]:
-            best = ","
-    return best
+        if len(lengths) == 1 and (width := lengths.pop()) > 1:
+            found[delimiter] = width
+    if ";" in found or decimal == ",":
+        found.pop(",", None)  # between semicolons, commas are decimal signs or part of a text
+    if set(found) - {" "}:
+        found.pop(" ", None)  # words of a text
+    if found:
+        return max(found, key=lambda delimiter: found[delimiter])
+    # No delimiter fits all lines: take the most frequent, and let the odd line be named.
+    counts = {d: sum(line.count(d) for line in sample) for d in _DELIMITERS if d != decimal}
+    best = max(counts, key=lambda d: counts[d])
+    return best if counts[best] else _DELIMITERS[0]
 
 
 def _stripped(row: list[str], delimiter: str) -> list[str]:
@@ -139,11 +143,20 @@ def _stripped(row: list[str], delimiter: str) -> list[str]:
 def _has_header(rows: list[list[str]]) -> bool:
     """Whether the first row names the columns rather than holding values."""
     first = [field.strip() for field in rows[0]]
-    if any(_IS_NUMBER.match(f) or f in MISSING_MARKS[1:] for f in first) or not any(first):
+    if not any(first):
         return False
+    words = [not _IS_NUMBER.match(f) and f not in MISSING_MARKS for f in first]
     if len(rows) == 1:
-        return True
+        return all(words)
     body = list(zip(*[row for row in rows[1:] if len(row) == len(first)], strict=True))
+    numbers = [
+        all(_IS_NUMBER.match(v.strip()) or v.strip() in MISSING_MARKS for v in values)
+        for values in body
+    ]
+    if any(word and number for word, number in zip(words, numbers, strict=False)):
+        return True  # a word above numbers
+    if not all(words):
+        return False
     if any(any(_IS_NUMBER.match(v.strip()) for v in values) for values in body):
         return True
     # Words everywhere: names do not come again as values of their own column.

@@ -43,7 +43,7 @@ def source_name(source: Any) -> str:
     """How errors name a source: its path as the user wrote it."""
     if isinstance(source, (str, Path)):
         return "standard input" if str(source) == "-" else str(source)
-    return str(getattr(source, "name", type(source).__name__))
+    return str(getattr(source, "name", None) or f"the {type(source).__name__}")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import ipc, parquet
 
-from dgtrees.data.arff import read_arff
+from dgtrees.data.arff import parse_arff
 from dgtrees.data.delimited import read_delimited
 from dgtrees.data.files import check_dense_size, open_bytes, source_name
 from dgtrees.data.svmlight import parse_svmlight
@@ -60,9 +60,9 @@ class Batch:
         """This batch with more columns."""
         return replace(self, names=self.names + names, columns=self.columns + columns)
 
-    def renamed(self, names: list[str]) -> Batch:
-        """This batch with other names."""
-        return replace(self, names=names)
+    def renamed(self, names: dict[str, str]) -> Batch:
+        """This batch with other names for some columns."""
+        return replace(self, names=[names.get(name, name) for name in self.names])
 
     @classmethod
     def joined(cls, parts: list[Batch]) -> Batch:
@@ -98,22 +98,32 @@ def batches(
         raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
     name = source_name(source)
     if _is_in_memory(source):
-        yield from _checked(_from_frame(source), name)
+        yield from _checked(_from_frame(source), name, name)
         return
+    if not isinstance(source, (str, Path)) and not hasattr(source, "read"):
+        raise TypeError(
+            "a table must be a path, an open binary file, or a pandas, polars or Arrow table, got "
+            f"{type(source).__name__}: wrap arrays in a DataFrame, collect lazy frames"
+        )
     with open_bytes(source) as stream:
         if format is None:
             format = _found_format(source, stream)
         if format == "csv":
-            reading = {"delimiter": delimiter, "header": header, "encoding": encoding}
+            reading = {
+                "delimiter": delimiter,
+                "header": header,
+                "encoding": encoding,
+                "decimal": decimal,
+            }
             if delimiter is None and _suffix(source) == ".tsv":
                 reading["delimiter"] = "\t"
-            found: Iterator[Batch] = _from_text(stream, name, decimal, reading)
+            found: Iterator[Batch] = _from_text(stream, name, reading)
         else:
             found = FORMATS[format](stream, name)
-        yield from _checked(found, name)
+        yield from _checked(found, name, f"{name}, line 1")
 
 
-def _checked(found: Iterator[Batch], name: str) -> Iterator[Batch]:
+def _checked(found: Iterator[Batch], name: str, start: str) -> Iterator[Batch]:
     """Batches that have rows and columns of different names."""
     empty = True
     for batch in found:
@@ -130,7 +140,7 @@ def _checked(found: Iterator[Batch], name: str) -> Iterator[Batch]:
             empty = False
             yield batch
     if empty:
-        raise DataError(f"{name}, line 1: must hold at least one row, got none: check the file")
+        raise DataError(f"{start}: must hold at least one row, got none: check where it comes from")
 
 
 def _is_in_memory(source: Any) -> bool:
@@ -146,7 +156,9 @@ def _suffix(source: Any) -> str:
 def _found_format(source: Any, stream: BinaryIO) -> str:
     """By how the content begins, then by the name, then CSV."""
     start = stream.peek(1 << 16)[: 1 << 16]  # type: ignore[attr-defined]
-    for magic, format in ((b"PAR1", "parquet"), (b"ARROW1", "arrow"), (b"PK\x03\x04", "npz")):
+    if _suffix(source) in (".xlsx", ".xls", ".ods"):
+        raise DataError(f"{source}: spreadsheets are not read: save it as CSV or Parquet")
+    for magic, format in _MAGIC.items():
         if start.startswith(magic):
             return format
     by_name = _SUFFIXES.get(_suffix(source))
@@ -162,13 +174,11 @@ def _found_format(source: Any, stream: BinaryIO) -> str:
     return "csv"
 
 
-def _from_text(
-    stream: BinaryIO, name: str, decimal: str, reading: dict[str, Any]
-) -> Iterator[Batch]:
+def _from_text(stream: BinaryIO, name: str, reading: dict[str, Any]) -> Iterator[Batch]:
     for part in read_delimited(stream, name, **reading):
         columns = [pa.chunked_array([column]) for column in part.columns]
         named = _line_namer(part.lines)
-        yield Batch(part.names, columns, True, named, name, part.header, decimal=decimal)
+        yield Batch(part.names, columns, True, named, name, part.header, decimal=reading["decimal"])
 
 
 def _line_namer(lines: np.ndarray) -> Callable[[int], str]:
@@ -200,12 +210,16 @@ def _from_svmlight(stream: BinaryIO, name: str) -> Iterator[Batch]:
 
 
 def _from_arff(stream: BinaryIO, name: str) -> Iterator[Batch]:
-    names, columns = read_arff(stream, name)
-    arrays = [
-        pa.array(c, type=pa.string()) if c.dtype == object else pa.array(c, from_pandas=True)
-        for c in columns
-    ]
-    yield Batch(names, [pa.chunked_array([a]) for a in arrays], False, _row_namer(0), name)
+    parsed = parse_arff(stream, name)
+    columns = [_arff_column(c, kind) for c, kind in zip(parsed.columns, parsed.kinds, strict=True)]
+    yield Batch(parsed.names, columns, False, _line_namer(parsed.lines), name)
+
+
+def _arff_column(column: np.ndarray, kind: str) -> pa.ChunkedArray:
+    if kind == "number":
+        return pa.chunked_array([pa.array(column, from_pandas=True)])
+    array = pa.array(column, type=pa.string())
+    return pa.chunked_array([array.dictionary_encode() if kind == "nominal" else array])
 
 
 def _from_npz(stream: BinaryIO, name: str) -> Iterator[Batch]:
@@ -236,6 +250,8 @@ def _arrays_as_batch(arrays: dict[str, np.ndarray], name: str) -> Batch:
             raise DataError(f"{name}: feature_names must differ, got one twice: rename it")
         if "y" in arrays:
             own_target = "y"
+            if "y" in columns:
+                raise DataError(f"{name}: feature_names must not hold 'y', the target: rename it")
             columns["y"] = arrays["y"]
         weight = arrays.get("sample_weight")
     else:
@@ -268,6 +284,7 @@ def _to_arrow(column: np.ndarray) -> pa.Array:
         return pa.array(column.astype("datetime64[us]"))
     if column.dtype.kind == "f":
         column = column.astype(np.float64)
+    column = column.astype(column.dtype.newbyteorder("="))
     return pa.array(column.tolist()) if column.dtype.kind == "U" else pa.array(column)
 
 
@@ -300,8 +317,12 @@ def _bundles(groups: list[Any]) -> Iterator[tuple[int, list[int]]]:
 
 def _from_arrow(stream: BinaryIO, name: str) -> Iterator[Batch]:
     with _arrow_errors(name, "Arrow"):
-        reader = ipc.open_file(_seekable(stream))
-    found = (reader.get_batch(i) for i in range(reader.num_record_batches))
+        if stream.peek(8).startswith(_ARROW_STREAM):  # type: ignore[attr-defined]
+            reader: Any = ipc.open_stream(stream)
+            found: Iterator[Any] = iter(reader)
+        else:
+            reader = ipc.open_file(_seekable(stream))
+            found = (reader.get_batch(i) for i in range(reader.num_record_batches))
     yield from _from_record_batches(found, name, "Arrow", reader.schema.names)
 
 
@@ -379,6 +400,13 @@ def _seekable(stream: BinaryIO) -> Any:
     return stream if plain else io.BytesIO(stream.read())
 
 
+_ARROW_STREAM = b"\xff\xff\xff\xff"
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    _ARROW_STREAM: "arrow",
+    b"PK\x03\x04": "npz",
+}
 FORMATS: dict[str, Any] = {
     "csv": _from_text,
     "parquet": _from_parquet,

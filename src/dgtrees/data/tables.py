@@ -7,15 +7,25 @@ what task that means, and what every other column is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dgtrees.data.columns import NUMBER, Place, shown, typed_column, typed_text
+from dgtrees.data.columns import (
+    MISSING_MARKS,
+    NUMBER,
+    Place,
+    all_match,
+    is_text,
+    shown,
+    typed_column,
+    typed_text,
+)
 from dgtrees.data.formats import Batch, batches
 from dgtrees.errors import DataError
 
@@ -24,6 +34,7 @@ __all__ = ["Columns", "Table", "TableStream", "read_table", "typed"]
 MAX_CLASSES = 26
 """Whole numbers are classes where there are at most so many different ones."""
 
+_MOST_CLASSES = 10_000
 _KINDS = ("number", "category")
 
 
@@ -109,7 +120,8 @@ def read_table(
         Name of the target column, or its position from 0 (-1: the last). svmlight files and npz
         files with a ``y`` have their own.
     task : {"auto", "classification", "regression"}
-        "auto": strings and at most 26 different whole numbers are classes.
+        "auto": strings are classes, and so are whole numbers if there are at most 26 different
+        ones, with two rows each on average; anything else is a value.
     weight : str or int, optional
         Column of row weights.
     drop : sequence of str
@@ -180,6 +192,7 @@ class TableStream:
         for batch in batches(self.source, **self.reading):
             name = _named(batch, target, "target")
             column = _target_column(batch, name)
+            _refuse_missing(column, batch, Place(batch.source, name, batch.row_name))
             found = pc.unique(column.combine_chunks())
             distinct = found if distinct is None else pc.unique(pa.concat_arrays([distinct, found]))
             self.n_rows += batch.rows
@@ -191,20 +204,12 @@ class TableStream:
         y, self.task = _target(whole, name, task, self.n_rows, self.reading.get("decimal", "."))
         if self.task == "classification":
             self.classes = np.unique(y)
-            if len(self.classes) > 10_000:
-                raise DataError(
-                    f"{batch.source}, column {name!r}: {len(self.classes):,} classes are more than "
-                    "a tree can hold: check the target, or say task='regression'"
-                )
 
     def __iter__(self) -> Iterator[Table]:
         columns, task = self.columns, self.task or "auto"
         for batch in batches(self.source, **self.reading):
             table = typed(batch, columns, task, self.classes)
-            if not columns.kinds or len(columns.kinds) < len(table.kinds):
-                columns = Columns(
-                    columns.target, columns.weight, columns.drop, table.kinds, columns.features
-                )
+            columns = replace(columns, kinds={**columns.kinds, **table.kinds})
             yield table
 
 
@@ -228,19 +233,18 @@ def typed(batch: Batch, columns: Columns, task: str, classes: Any = None) -> Tab
     if columns.weight is not None:
         weight_name = _named(batch, columns.weight, "weight")
         weight = _weights(batch, weight_name, decimal)
-    for dropped in columns.drop:
-        _named(batch, dropped, "drop")
-    for declared in columns.kinds if columns.features is None else ():
-        _named(batch, declared, "kinds")
     if columns.features is None:
-        left_out = {name, weight_name, batch.own_target, *columns.drop}
+        dropped = [_named(batch, column, "drop") for column in columns.drop]
+        kinds = {_named(batch, column, "kinds"): kind for column, kind in columns.kinds.items()}
+        left_out = {name, weight_name, batch.own_target, *dropped}
         features = [n for n in batch.names if n not in left_out]
     else:
-        batch = _aligned(batch, columns.features)
+        kinds = dict(columns.kinds)
         features = list(columns.features)
+        batch = _aligned(batch, features, {name, weight_name})
     if not features:
         raise DataError(f"{batch.source}: must have at least one column besides the target")
-    typed = {n: _feature(batch, n, columns.kinds.get(n), decimal) for n in features}
+    typed = {n: _feature(batch, n, kinds.get(n), decimal) for n in features}
     kinds = {
         n: "category" if pa.types.is_dictionary(c.type) else "number" for n, c in typed.items()
     }
@@ -250,9 +254,17 @@ def typed(batch: Batch, columns: Columns, task: str, classes: Any = None) -> Tab
 def _feature(batch: Batch, name: str, kind: str | None, decimal: str) -> pa.ChunkedArray:
     place = Place(batch.source, name, batch.row_name)
     column = batch.column(name)
-    if batch.text:
-        return typed_text(column, place, kind, decimal)
-    return typed_column(column, place, kind)
+    try:
+        if batch.text:
+            return typed_text(column, place, kind, decimal)
+        return typed_column(column, place, kind)
+    except pa.ArrowException as error:  # a type nobody has met yet
+        raise _cannot_be_used(column, place, error) from error
+
+
+def _cannot_be_used(column: pa.ChunkedArray, place: Place, error: Exception) -> DataError:
+    reason = " ".join(str(error).split())[:120]
+    return place.error(f"the type {column.type} cannot be used ({reason}): convert or drop it")
 
 
 def _named(batch: Batch, column: str | int, role: str) -> str:
@@ -261,11 +273,12 @@ def _named(batch: Batch, column: str | int, role: str) -> str:
     if isinstance(column, str):
         if column in names:
             return column
-        if not column.lstrip("-").isdigit():
+        if not re.fullmatch(r"-?[0-9]{1,9}", column):
             listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+            hint = "" if batch.header else " (no header was found: if there is one, say so)"
             raise DataError(
                 f"{batch.source}: {role} must be one of its columns, got {column!r}: they are "
-                f"{listed}"
+                f"{listed}{hint}"
             )
         column = int(column)
     if not -len(names) <= column < len(names):
@@ -276,16 +289,18 @@ def _named(batch: Batch, column: str | int, role: str) -> str:
     return names[column]
 
 
-def _aligned(batch: Batch, features: Sequence[str]) -> Batch:
+def _aligned(batch: Batch, features: list[str], others: set[str | None]) -> Batch:
     """The batch with the columns a model expects, whatever their order here."""
     missing = [name for name in features if name not in batch.names]
     if not missing:
         return batch
-    if batch.sparse:  # what a sparse file does not mention is 0
+    if batch.sparse and all(re.fullmatch(r"x\d+", name) for name in missing):
+        # What a sparse file does not mention is 0.
         zeros = pa.chunked_array([np.zeros(batch.rows)])
         return batch.with_columns(missing, [zeros] * len(missing))
-    if not batch.header and len(batch.names) == len(features):
-        return batch.renamed(list(features))
+    unnamed = [name for name in batch.names if name not in others]
+    if not batch.header and len(unnamed) == len(features):
+        return batch.renamed(dict(zip(unnamed, features, strict=True)))
     raise DataError(
         f"{batch.source}: must have the columns the model was trained on, got none named "
         f"{missing[0]!r}" + (f" ({len(missing)} are missing)" if len(missing) > 1 else "")
@@ -310,10 +325,15 @@ def _target(
     _refuse_missing(column, batch, place)
     if classes is not None and classes.dtype.kind == "U":
         return np.array(column.cast(pa.string()).to_pylist()), "classification"
-    numbers = _numbers_or_none(column, batch.text, place, decimal)
+    try:
+        numbers = _numbers_or_none(column, batch.text, place, decimal)
+    except pa.ArrowException as error:
+        raise _cannot_be_used(column, place, error) from error
     whole = numbers is not None and bool(np.all(numbers == np.floor(numbers)))
     if task == "auto":
         task = "classification"
+        if numbers is None and batch.text:
+            _refuse_few_words(column, place, decimal)
         if numbers is not None:
             distinct = len(np.unique(numbers))
             few = whole and distinct <= MAX_CLASSES and 2 * distinct <= max(rows, 4)
@@ -325,13 +345,28 @@ def _target(
         return numbers, task
     if numbers is not None and whole and np.abs(numbers).max(initial=0) < 2**53:
         return numbers.astype(np.int64), task
-    return np.array(column.cast(pa.string()).to_pylist(), dtype=str), task
+    labels = column.cast(pa.string())
+    if len(pc.unique(labels)) > _MOST_CLASSES:
+        raise place.error(
+            f"at most {_MOST_CLASSES:,} classes can be told apart, got more: check the target, or "
+            "say task='regression'"
+        )
+    return np.array(labels.to_pylist(), dtype=str), task
+
+
+def _refuse_few_words(column: pa.ChunkedArray, place: Place, decimal: str) -> None:
+    """A target of many different numbers and a few words has mistakes in it, not classes."""
+    plain = pc.replace_substring(column, ",", ".") if decimal == "," else column
+    numbers = pc.match_substring_regex(plain, NUMBER)
+    distinct = len(pc.unique(pc.filter(column, numbers)))
+    if distinct > MAX_CLASSES and 2 * pc.sum(numbers).as_py() >= len(column):
+        typed_text(column, place, "number", decimal)
 
 
 def _refuse_missing(column: pa.ChunkedArray, batch: Batch, place: Place) -> None:
     missing = pc.is_null(column, nan_is_null=True).to_numpy()
     if batch.text:
-        marks = pa.array(["", "?", "NA", "NaN", "nan", "NULL", "null"])
+        marks = pa.array(MISSING_MARKS)
         missing = missing | pc.is_in(column, value_set=marks).to_numpy()
     if missing.any():
         raise place.error(
@@ -344,11 +379,11 @@ def _numbers_or_none(
     column: pa.ChunkedArray, text: bool, place: Place, decimal: str
 ) -> np.ndarray | None:
     kind = column.type
-    if not text and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+    if not text and is_text(kind):
         return None
     if text:
         plain = pc.replace_substring(column, ",", ".") if decimal == "," else column
-        if not pc.all(pc.match_substring_regex(plain, NUMBER), min_count=0).as_py():
+        if not all_match(plain, NUMBER):
             return None
         return typed_text(column, place, "number", decimal).to_numpy()
     if pa.types.is_boolean(kind):

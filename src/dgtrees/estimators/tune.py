@@ -7,6 +7,7 @@ file always holds the best tree so far.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import root_mean_squared_error
-from sklearn.model_selection import train_test_split
 
 from dgtrees.errors import StateError
 from dgtrees.estimators.classifier import DGTClassifier
@@ -74,25 +74,34 @@ class Search:
         self.metric = "accuracy" if task == "classification" else "rmse"
         if not Path(study).parent.is_dir():
             raise StateError(f"{study}: there is no folder {Path(study).parent}: create it first")
-        journal = optuna.storages.journal
-        storage = optuna.storages.JournalStorage(journal.JournalFileBackend(self.study_path))
-        name = f"{task}/{space}/{max_depth}/{max_epochs}"
-        known = [s.study_name for s in optuna.get_all_study_summaries(storage)]
-        if known and name not in known:
-            raise StateError(
-                f"{study}: holds a search with other settings ({known[0]} as task/space/max-depth/"
-                f"max-epochs, now {name}): give another study file, or the same settings"
-            )
-        self.study = optuna.create_study(
-            study_name=name,
-            storage=storage,
-            load_if_exists=True,
-            direction="maximize" if task == "classification" else "minimize",
-        )
+        self.study = self._opened(optuna, f"{task}/{space}/{max_depth}/{max_epochs}/{seed}")
         # A sampler seeded alike in every run would repeat the first run's trials.
         self.study.sampler = optuna.samplers.TPESampler(seed=seed + self.n_trials)
         if not self.n_trials:
             self.study.enqueue_trial(self._starting_point())
+
+    def _opened(self, optuna: Any, name: str) -> Any:
+        """The study of the journal file, which is made if it is not there."""
+        try:
+            backend = optuna.storages.journal.JournalFileBackend(self.study_path)
+            storage = optuna.storages.JournalStorage(backend)
+            known = [s.study_name for s in optuna.get_all_study_summaries(storage)]
+            if not known or name in known:
+                return optuna.create_study(
+                    study_name=name,
+                    storage=storage,
+                    load_if_exists=True,
+                    direction="maximize" if self.task == "classification" else "minimize",
+                )
+        except Exception as error:  # whatever reading a damaged journal may raise
+            raise StateError(
+                f"{self.study_path}: not a readable study file ({type(error).__name__}: {error}): "
+                "delete it, or give another one"
+            ) from error
+        raise StateError(
+            f"{self.study_path}: holds a search with other settings ({known[0]} as task/space/"
+            f"max-depth/max-epochs/seed, now {name}): give another study file, or the same settings"
+        )
 
     @property
     def n_trials(self) -> int:
@@ -114,33 +123,51 @@ class Search:
         if trials < 1:
             raise ValueError(f"trials must be at least 1, got {trials}")
         parts = self._parts(X, y, weight, validation, validation_fraction)
+        self._check_data(_fingerprint(parts))
         for _ in range(trials):
             trial = self.study.ask()
             try:
                 model = self._fitted(self._parameters(trial), parts)
                 score = self._score(model, *parts[1])
             except (ValueError, FloatingPointError) as error:
-                # A setting that cannot be trained (no memory, diverged) is one not to choose.
+                # A setting that cannot be trained is one not to choose; but where not even the
+                # first one can, something else is wrong.
                 trial.set_user_attr("error", str(error))
                 self.study.tell(trial, state=_optuna().trial.TrialState.FAIL)
+                if self._best_score() is None:
+                    raise
             else:
                 best_before = self._best_score()
                 self.study.tell(trial, score)
                 if best_before is None or self._better(score, best_before):
-                    model.save(self.model_path)
+                    self._save(model)
             if callback is not None:
                 callback()
         best = self.best()
-        if not self.model_path.exists():  # an older run's best, whose file is gone
+        if _sha256(self.model_path) != self.study.user_attrs.get("model"):
+            # An older run's best, whose file is gone or has been written over since.
             fixed = _optuna().trial.FixedTrial(self.study.best_trial.params)
-            self._fitted(self._parameters(fixed), parts).save(self.model_path)
+            self._save(self._fitted(self._parameters(fixed), parts))
         return best
+
+    def _save(self, model: Any) -> None:
+        model.save(self.model_path)
+        self.study.set_user_attr("model", _sha256(self.model_path))
+
+    def _check_data(self, found: str) -> None:
+        known = self.study.user_attrs.get("data")
+        if known is None:
+            self.study.set_user_attr("data", found)
+        elif known != found:
+            raise StateError(
+                f"{self.study_path}: holds a search on other rows or columns than these: give "
+                "another study file, or delete it"
+            )
 
     def best(self) -> Best:
         """The best trial so far."""
         if self._best_score() is None:
-            failed = [t.user_attrs.get("error") for t in self.study.get_trials(deepcopy=False)]
-            raise StateError(f"no setting could be trained, the last because: {failed[-1]}")
+            raise StateError("no setting has been trained yet: run at least one trial")
         trial = self.study.best_trial
         return Best(trial.number, float(trial.value), dict(trial.params))
 
@@ -222,14 +249,36 @@ class Search:
             return (X, y, weight), validation
         if not 0 < fraction < 1:
             raise ValueError(f"validation_fraction must be between 0 and 1, got {fraction}")
-        rows = np.arange(len(y))
-        train, held = train_test_split(rows, test_size=fraction, random_state=self.seed)
+        order = np.random.RandomState(self.seed).permutation(len(y))
+        held, train = np.split(order, [max(1, round(fraction * len(y)))])
+        if self.task == "classification":  # every class must be among the rows to learn from
+            only_held = ~np.isin(y[held], y[train])
+            held, train = held[~only_held], np.append(train, held[only_held])
+        if not len(held) or not len(train):
+            raise ValueError(
+                f"validation_fraction={fraction} leaves {len(train)} rows to learn from and "
+                f"{len(held)} to judge by: give more rows, or a validation table"
+            )
 
         def take(part: np.ndarray) -> tuple[Any, ...]:
             rows_of = X.take(part) if hasattr(X, "column_names") else X[part]
             return rows_of, y[part], None if weight is None else weight[part]
 
         return take(train), take(held)
+
+
+def _fingerprint(parts: Any) -> str:
+    """A hash of the targets and columns that a search is about."""
+    digest = hashlib.sha256()
+    for X, y, _ in parts:
+        names = getattr(X, "column_names", None) or [str(np.shape(X))]
+        digest.update("\n".join(map(str, names)).encode())
+        digest.update(np.asarray(y).astype(str).tobytes())
+    return digest.hexdigest()
+
+
+def _sha256(path: Path) -> str | None:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
 
 
 def _optuna() -> Any:

@@ -58,6 +58,9 @@ def write(path: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> N
     path = Path(path)
     if not path.parent.is_dir():
         raise ModelFileError(f"{path}: there is no folder {path.parent}: create it first")
+    if path.is_dir():
+        raise ModelFileError(f"{path}: must be a file, and is a folder: add a file name")
+    path = path.resolve()  # what a link points to is replaced, not the link
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.chmod(temporary, 0o644)  # mkstemp's files are for their owner only; models are to be read
     try:
