@@ -22,6 +22,7 @@ from dgtrees.errors import ModelFileError, StateError
 from dgtrees.model import file as model_file
 from dgtrees.tree import online
 from dgtrees.tree.oblique import ObliqueTree
+from dgtrees.tree.state import SCRATCH, Arena, Settings, State, new_arena, views, with_room
 
 __all__ = ["OnlineTree"]
 
@@ -67,36 +68,30 @@ class OnlineTree:
         )
         self._capacity = self.recipe_.capacity if self.recipe_.replay else 0
         self._lock = threading.Lock()
-        self._state: online.State | None = None
-        self._settings: online.Settings = self._told(1)
+        self._arena: Arena | None = None
         if encoder is not None:
             self._begin(encoder.width)
 
-    def _told(self, n_features: int) -> online.Settings:
-        """The settings of the compiled step."""
-        return self.recipe_.settings(n_features)
-
-    def _begin(self, n_features: int) -> None:
-        self._settings = self._told(n_features)
-        self._state = online.new_state(
-            n_features,
-            self._n_outputs,
-            self.max_depth,
-            self.leaf == "linear",
-            self._seed,
-            self.recipe_.leaf_spread,
-            self.recipe_.averaging > 0,
+    def _settings(self, n_features: int) -> Settings:
+        """What the compiled step is told."""
+        return self.recipe_.settings(
+            n_features, self._n_outputs, self.max_depth, self.leaf == "linear"
         )
+
+    def _begin(self, n_features: int) -> Arena:
+        arena = new_arena(self._settings(n_features), self._seed, self.recipe_.leaf_spread)
+        self._arena = arena
+        return arena
 
     @property
     def n_answers(self) -> int:
         """Answered queries learnt from so far."""
-        return 0 if self._state is None else int(self._state.counts[0])
+        return 0 if self._arena is None else int(self._arena.integers[0])
 
     @property
     def n_features(self) -> int | None:
         """Length of a row after encoding; None before the first."""
-        return None if self._state is None else len(self._state.mean)
+        return None if self._arena is None else self._arena.memory.shape[1]
 
     # Rows
 
@@ -142,9 +137,9 @@ class OnlineTree:
         return np.ascontiguousarray(self.encoder.expand(columns_of(X)))
 
     def _check_width(self, width: int) -> None:
-        if self._state is not None and width != len(self._state.mean):
+        if self._arena is not None and width != self._arena.memory.shape[1]:
             raise ValueError(
-                f"a row must have {len(self._state.mean)} features as the first one had, "
+                f"a row must have {self._arena.memory.shape[1]} features as the first one had, "
                 f"got {width}: start a new policy for other features"
             )
 
@@ -156,27 +151,25 @@ class OnlineTree:
             f"{j} of row {row}: fill gaps and rescale, or give an Encoder"
         )
 
-    def _ready(self, width: int) -> online.State:
-        """The state, made by the first row that comes."""
-        if self._state is None:
-            self._begin(width)
-        assert self._state is not None
-        return self._state
+    def _ready(self, width: int) -> Arena:
+        """The arena, made by the first row that comes."""
+        return self._begin(width) if self._arena is None else self._arena
 
-    def _with_room(self, width: int, more: int = 1) -> online.State:
-        state = self._ready(width)
-        if self._capacity > len(state.memory):
-            state = self._state = online.with_room(state, more, self._capacity)
-        return state
+    def _with_room(self, width: int, more: int = 1) -> Arena:
+        """The arena, with room to remember more answers."""
+        arena = self._ready(width)
+        if len(arena.memory) < self._capacity:
+            arena = self._arena = with_room(arena, more, self._capacity)
+        return arena
 
-    def _started(self) -> online.State:
-        if self._state is None:
+    def _started(self) -> Arena:
+        if self._arena is None:
             raise StateError("the policy has not seen a row yet: call decide first")
-        return self._state
+        return self._arena
 
     # Decisions that come back
 
-    def _check_decision(self, decision: Any, kind: type) -> None:
+    def _check_decision(self, decision: Any, kind: type[Any]) -> None:
         if type(decision) is not kind:
             raise TypeError(
                 f"decision must be the {kind.__name__} that decide returned, got {decision!r}: "
@@ -203,11 +196,11 @@ class OnlineTree:
     # Answers
 
     def _outputs(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        state, X = self._started(), self._rows(X)
+        arena, X = self._started(), self._rows(X)
         leaves = np.empty(len(X), dtype=np.int64)
         scores = np.empty((len(X), self._n_outputs))
         with self._lock:
-            online.outputs(X, self._settings, state, leaves, scores)
+            online.outputs(X, leaves, scores, *arena)
         return leaves, scores
 
     def apply(self, X: Any) -> np.ndarray:
@@ -221,7 +214,7 @@ class OnlineTree:
         It answers as `predict` does, except for rows with a feature beyond the standard deviations
         at which the recipe clips, and for rows within rounding of a node's boundary.
         """
-        state = self._started()
+        state = views(self._started())
         with self._lock:
             averaged = self.recipe_.averaging > 0
             nodes = np.array(state.mean_nodes if averaged else state.nodes, dtype=np.float64)
@@ -255,7 +248,7 @@ class OnlineTree:
                 "n_decisions": self.n_decisions,
                 "n_features": self.n_features,
             }
-            arrays = {} if self._state is None else _packed(self._state)
+            arrays = {} if self._arena is None else _packed(views(self._arena))
         model_file.write(path, header, arrays)
 
     def _parameters(self) -> dict[str, Any]:
@@ -274,8 +267,8 @@ class OnlineTree:
             policy._seed = int(header["seed"])
             policy.n_decisions = int(header["n_decisions"])
             if header["n_features"] is not None:
-                policy._begin(int(header["n_features"]))
-                policy._state = _unpacked(policy._started(), arrays, policy._capacity)
+                fresh = policy._begin(int(header["n_features"]))
+                policy._arena = _unpacked(fresh, arrays, policy._capacity)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"not a valid {cls.__name__}: {error!r}") from error
         return policy
@@ -290,48 +283,52 @@ class OnlineTree:
 
 
 def _whole(name: str, value: Any, low: int, high: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
+    known = isinstance(value, Integral) and not isinstance(value, bool)
+    if not known or not low <= int(value) <= high:
         raise ValueError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
 
 
-def _packed(state: online.State) -> dict[str, np.ndarray]:
+def _packed(state: State) -> dict[str, np.ndarray]:
     """The arrays of a state as a model file takes them; 64-bit integers as pairs of 32 bits."""
     used = min(int(state.counts[0]), len(state.memory))
     arrays = {}
     for name, array in state._asdict().items():
-        if name in online.SCRATCH:
+        if name in SCRATCH:
             continue
         if name in ("memory", "answers"):
             array = array[:used]
-        arrays[f"state.{name}"] = array.view(np.int32) if array.dtype.kind in "iu" else array.copy()
+        whole = array.dtype.kind in "iu"
+        arrays[f"state.{name}"] = array.view(np.int32).copy() if whole else array.copy()
     return arrays
 
 
-def _unpacked(fresh: online.State, arrays: dict[str, np.ndarray], capacity: int) -> online.State:
-    """The state that `_packed` described; refuses what does not fit a fresh state."""
-    found: dict[str, np.ndarray] = {}
-    for name, array in fresh._asdict().items():
-        if name in online.SCRATCH:
+def _unpacked(fresh: Arena, arrays: dict[str, np.ndarray], capacity: int) -> Arena:
+    """A fresh arena filled with what `_packed` described; refuses what does not fit it."""
+    state = views(fresh)
+    rows = {}
+    for name, array in state._asdict().items():
+        if name in SCRATCH:
             continue
         stored = arrays[f"state.{name}"]
         stored = stored.view(array.dtype) if array.dtype.kind in "iu" else stored
-        rows = name in ("memory", "answers")
-        if stored.shape[rows:] != array.shape[rows:] or stored.ndim != array.ndim:
+        grows = name in ("memory", "answers")
+        if stored.ndim != array.ndim or stored.shape[grows:] != array.shape[grows:]:
             raise ValueError(f"{name} must have shape {array.shape}, the file has {stored.shape}")
         if stored.dtype.kind == "f" and not np.isfinite(stored).all():
             raise ValueError(f"{name} must be finite, the file has NaN or infinity")
-        found[name] = np.array(stored, dtype=array.dtype)
+        if grows:
+            rows[name] = np.array(stored, dtype=array.dtype)
+        else:
+            array[...] = stored
     # The compiled step trusts these numbers.
-    seen, place, pending, updates = (int(count) for count in found["counts"])
-    kept = len(found["memory"])
-    actions = found["answers"][:, 0]
+    kept, answers = len(rows["memory"]), rows["answers"]
     fits = (
-        min(seen, place, pending, updates) >= 0
-        and kept == len(found["answers"]) == min(seen, capacity)
-        and place <= kept
-        and bool(((actions >= 0) & (actions < len(fresh.leaves))).all())
-        and bool(((found["answers"][:, 2] > 0) & (found["answers"][:, 2] <= 1)).all())
+        state.counts.min() >= 0
+        and kept == len(answers) == min(int(state.counts[0]), capacity)
+        and state.counts[1] <= kept
+        and ((answers[:, 0] >= 0) & (answers[:, 0] < len(state.leaves))).all()
+        and ((answers[:, 2] > 0) & (answers[:, 2] <= 1)).all()
     )
     if not fits:
         raise ValueError("remembered queries and counts do not fit each other")
-    return fresh._replace(**found)
+    return fresh._replace(**rows)

@@ -14,6 +14,7 @@ from dgtrees.bandit.learner import OnlineTree, _whole
 from dgtrees.data.encoder import Encoder
 from dgtrees.tree import online
 from dgtrees.tree.oblique import ObliqueTree
+from dgtrees.tree.state import Settings
 
 __all__ = ["DGTBandit", "DGTContinuousBandit"]
 
@@ -74,7 +75,7 @@ class DGTBandit(OnlineTree):
         """Draw an action for one row, shape (features,)."""
         row = self._row(x)
         with self._lock:
-            action, probability, _ = online.decide(row, self._settings, self._ready(row.shape[0]))
+            action, probability, _ = online.decide(row, *self._ready(row.shape[0]))
             self.n_decisions += 1
             return Decision(action, probability, self.id, self.n_decisions)
 
@@ -84,29 +85,22 @@ class DGTBandit(OnlineTree):
         share = loss_share(loss, *self.loss_range)
         row = self._row(x)
         with self._lock:
-            state = self._with_room(row.shape[0])
-            online.learn_one(
-                row, int(decision.action), share, float(decision.probability), self._settings, state
-            )
+            self._learn_one(row, decision, share)
 
     def learn_many(self, X: Any, decisions: Any, losses: Any) -> None:
         """Learn from many answers in their order; from none of them if one is refused."""
-        rows, decisions, losses = self._together(X, decisions, losses)
+        _, decisions, losses = self._together(X, decisions, losses)
         for decision in decisions:
             self._check(decision)
         shares = [loss_share(loss, *self.loss_range) for loss in losses]
         for row, decision, share in zip(self._rows(X), decisions, shares, strict=True):
             row = np.ascontiguousarray(row, dtype=np.float64)
             with self._lock:
-                state = self._with_room(row.shape[0])
-                online.learn_one(
-                    row,
-                    int(decision.action),
-                    share,
-                    float(decision.probability),
-                    self._settings,
-                    state,
-                )
+                self._learn_one(row, decision, share)
+
+    def _learn_one(self, row: np.ndarray, decision: Decision, share: float) -> None:
+        arena = self._with_room(row.shape[0])
+        online.learn_one(row, int(decision.action), share, float(decision.probability), *arena)
 
     def predict(self, X: Any) -> np.ndarray:
         """The action that seems best for every row, without exploration."""
@@ -142,8 +136,8 @@ class DGTBandit(OnlineTree):
         """Decide and learn for labelled rows, compiled; losses in their order."""
         losses = np.empty(len(order))
         with self._lock:
-            state = self._with_room(X.shape[1], len(order))
-            online.simulate_classes(X, y, order, self._settings, state, losses, visits)
+            arena = self._with_room(X.shape[1], len(order))
+            online.simulate_classes(X, y, order, losses, visits, *arena)
             self.n_decisions += len(order)
         return losses
 
@@ -222,19 +216,23 @@ class DGTContinuousBandit(OnlineTree):
     def _half(self) -> float:
         return 0.5 * (self.high - self.low)
 
-    def _told(self, n_features: int) -> online.Settings:
-        return self.recipe_.settings(n_features, "slope")._replace(
-            two_point=self.feedback == "two-point", delta=float(self.delta) / self._half
-        )
+    @property
+    def _step(self) -> float:
+        return float(self.delta) / self._half
+
+    def _settings(self, n_features: int) -> Settings:
+        size = (n_features, 1, self.max_depth, self.leaf == "linear")
+        told = self.recipe_.settings(*size, feedback="slope")
+        return told._replace(two_point=self.feedback == "two-point", delta=self._step)
 
     def decide(self, x: Any) -> ContinuousDecision:
         """The action to take for one row, or the two to try."""
         row = self._row(x)
         with self._lock:
-            centre, sign, _ = online.perturb(row, self._settings, self._ready(row.shape[0]))
+            centre, sign, _ = online.perturb(row, *self._ready(row.shape[0]))
             self.n_decisions += 1
             number = self.n_decisions
-        step = sign * self._settings.delta
+        step = sign * self._step
         actions = tuple(
             min(max(self._middle + self._half * place, self.low), self.high)
             for place in (centre + step, centre - step)
@@ -248,8 +246,8 @@ class DGTContinuousBandit(OnlineTree):
         losses = loss_pair(loss, len(decision.actions))
         row = self._row(x)
         with self._lock:
-            state = self._with_room(row.shape[0])
-            online.learn_slope(row, float(decision.sign), *losses, self._settings, state)
+            arena = self._with_room(row.shape[0])
+            online.learn_slope(row, float(decision.sign), *losses, *arena)
 
     def learn_many(self, X: Any, decisions: Any, losses: Any) -> None:
         """Learn from many answers in their order; from none of them if one is refused."""
@@ -260,8 +258,8 @@ class DGTContinuousBandit(OnlineTree):
         for row, decision, pair in zip(self._rows(X), decisions, pairs, strict=True):
             row = np.ascontiguousarray(row, dtype=np.float64)
             with self._lock:
-                state = self._with_room(row.shape[0])
-                online.learn_slope(row, float(decision.sign), *pair, self._settings, state)
+                arena = self._with_room(row.shape[0])
+                online.learn_slope(row, float(decision.sign), *pair, *arena)
 
     def predict(self, X: Any) -> np.ndarray:
         """The action that seems best for every row."""
@@ -298,11 +296,9 @@ class DGTContinuousBandit(OnlineTree):
     ) -> np.ndarray:
         losses = np.empty(len(order))
         with self._lock:
-            state = self._with_room(X.shape[1], len(order))
-            kind = online.LOSSES[loss]
-            online.simulate_values(
-                X, y, order, kind, self._middle, self._half, self._settings, state, losses, visits
-            )
+            arena = self._with_room(X.shape[1], len(order))
+            task = (online.LOSSES[loss], self._middle, self._half)
+            online.simulate_values(X, y, order, *task, losses, visits, *arena)
             self.n_decisions += len(order)
         return losses
 

@@ -6,12 +6,13 @@ data sets (docs/decisions.md has the figures). Both run through the same compile
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, inf, sqrt
 from numbers import Integral, Real
 
 from dgtrees.bandit.explore import Epsilon, Exploration
 from dgtrees.tree import online
+from dgtrees.tree.state import Settings
 
 __all__ = ["RECIPES", "BanditRecipe", "named_recipe"]
 
@@ -74,7 +75,7 @@ class BanditRecipe:
         Standard deviation of the leaves at the start.
     """
 
-    explore: Exploration = Epsilon(0.3)
+    explore: Exploration = field(default_factory=Epsilon)
     residual: str = "logistic"
     leaf_weight_cap: float = 10.0
     node_weight_cap: float = 1.0
@@ -109,10 +110,17 @@ class BanditRecipe:
                     f"{name} must be {number} from {least:g} to {most:g}, got {value!r}"
                 )
 
-    def settings(self, n_features: int, feedback: str | None = None) -> online.Settings:
-        """The recipe as the compiled step takes it, for rows of so many features."""
+    def settings(
+        self,
+        n_features: int,
+        n_outputs: int,
+        height: int,
+        linear: bool,
+        feedback: str | None = None,
+    ) -> Settings:
+        """The recipe as the compiled step takes it, for a tree of this size."""
         a, b = self.explore.numbers()
-        return online.Settings(
+        return Settings(
             feedback=online.FEEDBACK[feedback or self.residual],
             leaf_weight_cap=float(self.leaf_weight_cap),
             node_weight_cap=float(self.node_weight_cap),
@@ -132,6 +140,10 @@ class BanditRecipe:
             explore_b=b,
             two_point=False,
             delta=0.0,
+            n_features=n_features,
+            n_outputs=n_outputs,
+            height=height,
+            linear=linear,
         )
 
 

@@ -19,12 +19,11 @@ One query's gradient has one non-zero output. With the closed form of Algorithm 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
 from dgtrees.tree.kernels import dot
+from dgtrees.tree.state import NEXT, PENDING, SEEN, UPDATES, opened, settings_of
 
 __all__ = [
     "EXPLORATION",
@@ -32,19 +31,15 @@ __all__ = [
     "LARGEST",
     "LOSSES",
     "OPTIMIZERS",
-    "Settings",
-    "State",
     "action_probabilities",
     "decide",
     "learn_one",
     "learn_slope",
-    "new_state",
     "outputs",
     "perturb",
     "simulate_classes",
     "simulate_values",
     "usable",
-    "with_room",
 ]
 
 LARGEST = 1e30
@@ -62,140 +57,11 @@ _SQUARED_ERROR = 0
 _EPSILON, _DECAYING, _SOFTMAX, _INVERSE_GAP, _GREEDY = 0, 1, 2, 3, 4
 
 _DECIDE, _LEARN = 0, 1  # two streams of random numbers: learning late changes no exploration
-_SEEN, _NEXT, _PENDING, _UPDATES = 0, 1, 2, 3  # places of `State.counts`
-_FIRST_ROOM = 1024
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
-
-
-class Settings(NamedTuple):
-    """What a learner was told, as numbers; made by `bandit.recipe`."""
-
-    feedback: int
-    leaf_weight_cap: float
-    node_weight_cap: float
-    node_rate: float
-    node_decay: float
-    node_rate_half: float
-    leaf_optimizer: int
-    leaf_rate: float
-    slope_rate: float
-    accumulate: int
-    replay: int
-    averaging: float
-    clip: float
-    toward: float
-    exploration: int
-    explore_a: float
-    explore_b: float
-    two_point: bool
-    delta: float
-
-
-class State(NamedTuple):
-    """What a learner remembers; D = d + 1, and scratch arrays at the end."""
-
-    nodes: np.ndarray  # (2^h - 1, D) float32
-    leaves: np.ndarray  # (outputs, 2^h)
-    slopes: np.ndarray  # (outputs or 0, D)
-    node_gradient: np.ndarray  # like nodes: sum since the last update
-    node_square: np.ndarray  # like nodes: running mean of squared gradients
-    leaf_gradient: np.ndarray
-    leaf_square: np.ndarray
-    slope_gradient: np.ndarray
-    slope_square: np.ndarray
-    mean_nodes: np.ndarray  # running averages of the three above, which decide and predict;
-    mean_leaves: np.ndarray  # empty where there is no averaging
-    mean_slopes: np.ndarray
-    shift: np.ndarray  # (d,) first row seen: all sums are of differences from it
-    mean: np.ndarray  # (d,)
-    square: np.ndarray  # (d,) sum of squared deviations from the mean
-    inverse_sd: np.ndarray  # (d,)
-    baseline: np.ndarray  # (1,) running mean of the losses of one-point feedback
-    counts: np.ndarray  # (4,) answers, next place in the memory, examples since an update, updates
-    random: np.ndarray  # (2,) uint64
-    memory: np.ndarray  # (room, d) float32 rows, less `shift`
-    answers: np.ndarray  # (room, 3) action or centre, loss or slope, probability
-    x: np.ndarray  # (D,) scratch from here on
-    activations: np.ndarray  # (2^h - 1,)
-    value: np.ndarray  # (2^(h+1) - 1,)
-    reach: np.ndarray  # (2^(h+1) - 1,)
-    scores: np.ndarray  # (outputs,)
-    probabilities: np.ndarray  # (outputs,)
-
-
-SCRATCH = ("x", "activations", "value", "reach", "scores", "probabilities")
-
-
-def new_state(
-    n_features: int,
-    n_outputs: int,
-    height: int,
-    linear: bool,
-    seed: int,
-    leaf_spread: float = 0.0,
-    averaged: bool = False,
-) -> State:
-    """A learner that has seen nothing: random nodes, leaves of 0 or of a given spread."""
-    rng = np.random.default_rng(seed)
-    n_nodes, D = 2**height - 1, n_features + 1
-    nodes = rng.uniform(-1.0, 1.0, size=(n_nodes, D)) / np.sqrt(n_features)
-    nodes[:, -1] = 0.0
-    leaves = rng.normal(size=(n_outputs, 2**height)) * leaf_spread
-    slopes = np.zeros((n_outputs if linear else 0, D))
-    kept = slice(None if averaged else 0)
-    return State(
-        nodes=nodes.astype(np.float32),
-        leaves=leaves,
-        slopes=slopes,
-        node_gradient=np.zeros((n_nodes, D), dtype=np.float32),
-        node_square=np.zeros((n_nodes, D), dtype=np.float32),
-        leaf_gradient=np.zeros_like(leaves),
-        leaf_square=np.zeros_like(leaves),
-        slope_gradient=np.zeros_like(slopes),
-        slope_square=np.zeros_like(slopes),
-        mean_nodes=nodes.astype(np.float32)[kept],
-        mean_leaves=leaves[kept].copy(),
-        mean_slopes=slopes[kept].copy(),
-        shift=np.zeros(n_features),
-        mean=np.zeros(n_features),
-        square=np.zeros(n_features),
-        inverse_sd=np.zeros(n_features),
-        baseline=np.zeros(1),
-        counts=np.zeros(4, dtype=np.int64),
-        random=rng.integers(2**64, size=2, dtype=np.uint64),
-        memory=np.zeros((0, n_features), dtype=np.float32),
-        answers=np.zeros((0, 3)),
-        **scratch(n_features, n_outputs, height),
-    )
-
-
-def scratch(n_features: int, n_outputs: int, height: int) -> dict[str, np.ndarray]:
-    """The arrays of a state that hold nothing between two calls."""
-    return {
-        "x": np.zeros(n_features + 1, dtype=np.float32),
-        "activations": np.zeros(2**height - 1),
-        "value": np.zeros(2 ** (height + 1) - 1),
-        "reach": np.zeros(2 ** (height + 1) - 1),
-        "scores": np.zeros(n_outputs),
-        "probabilities": np.zeros(n_outputs),
-    }
-
-
-def with_room(state: State, more: int, capacity: int) -> State:
-    """The state with a memory that can take `more` rows, or as many as `capacity` allows."""
-    room, used = len(state.memory), int(state.counts[_SEEN])
-    if room >= capacity or used + more <= room:
-        return state
-    larger = min(capacity, max(_FIRST_ROOM, 2 * room, used + more))
-    memory = np.zeros((larger, state.memory.shape[1]), dtype=np.float32)
-    answers = np.zeros((larger, 3))
-    memory[:room], answers[:room] = state.memory, state.answers
-    state.counts[_NEXT] = used  # a full memory would have gone round to its start
-    return state._replace(memory=memory, answers=answers)
 
 
 # Random numbers: SplitMix64, whose state is a single counter.
@@ -218,7 +84,7 @@ def _uniform(random, stream):
 @njit(nogil=True, cache=True, error_model="numpy")
 def _observe(x, state):
     """Count a raw row into the running mean and deviation (Welford)."""
-    seen = state.counts[_SEEN] + 1
+    seen = state.counts[SEEN] + 1
     if seen == 1:
         state.shift[:] = x
     for j in range(x.shape[0]):
@@ -283,8 +149,9 @@ def _answer(x, settings, state, scores):
 
 
 @njit(nogil=True, cache=True)
-def outputs(X, settings, state, leaves, scores):
+def outputs(X, leaves, scores, *arena):
     """Leaf and outputs of raw rows, written to `leaves` (rows,) and `scores` (rows, outputs)."""
+    settings, state = settings_of(arena[0]), opened(*arena)
     for row in range(X.shape[0]):
         leaves[row] = _answer(X[row], settings, state, scores[row])
 
@@ -348,7 +215,7 @@ def _sample(probabilities, draw):
 
 
 @njit(nogil=True, cache=True)
-def decide(x, settings, state):
+def _decide(x, settings, state):
     """Action for a raw row, the probability with which it was drawn, and the row's leaf."""
     leaf = _answer(x, settings, state, state.scores)
     action_probabilities(
@@ -356,7 +223,7 @@ def decide(x, settings, state):
         settings.exploration,
         settings.explore_a,
         settings.explore_b,
-        state.counts[_SEEN],
+        state.counts[SEEN],
         state.probabilities,
     )
     action = _sample(state.probabilities, _uniform(state.random, _DECIDE))
@@ -364,12 +231,8 @@ def decide(x, settings, state):
 
 
 @njit(nogil=True, cache=True)
-def perturb(x, settings, state):
-    """Centre of the action for a raw row, a random sign, and the row's leaf.
-
-    Centre and delta are in units in which actions go from -1 to 1. From the parameters that
-    learn, not from their average: the slope is wanted where they are.
-    """
+def _perturb(x, settings, state):
+    """Centre of the action for a raw row, a random sign, and the row's leaf."""
     _standardise_raw(x, state, settings.clip)
     leaf = _descend(state.nodes, state.x)
     sign = 1.0 if _uniform(state.random, _DECIDE) < 0.5 else -1.0
@@ -402,7 +265,7 @@ def _update_nodes(settings, state):
     other = np.float32(1.0 - settings.node_decay)
     rate = settings.node_rate
     if settings.node_rate_half > 0.0:
-        rate /= np.sqrt(1.0 + state.counts[_SEEN] / settings.node_rate_half)
+        rate /= np.sqrt(1.0 + state.counts[SEEN] / settings.node_rate_half)
     rate32 = np.float32(rate)
     tiny = np.float32(1e-8)
     zero = np.float32(0.0)
@@ -497,18 +360,18 @@ def _step(k, answer, probability, settings, state):
                 gradient[j] += s * x[j]
 
     _update_leaf(settings, state, k, leaf, g_leaf)
-    state.counts[_PENDING] += 1
-    if state.counts[_PENDING] >= settings.accumulate:
-        state.counts[_PENDING] = 0
+    state.counts[PENDING] += 1
+    if state.counts[PENDING] >= settings.accumulate:
+        state.counts[PENDING] = 0
         _update_nodes(settings, state)
         if settings.leaf_optimizer == _RMSPROP:
             leaves = (state.leaves, state.leaf_gradient, state.leaf_square)
             _rmsprop(*leaves, settings.leaf_rate, settings.node_decay)
             slopes = (state.slopes, state.slope_gradient, state.slope_square)
             _rmsprop(*slopes, settings.slope_rate, settings.node_decay)
-        state.counts[_UPDATES] += 1
+        state.counts[UPDATES] += 1
         if settings.averaging > 0.0:
-            share = 1.0 / (1.0 + settings.averaging * state.counts[_UPDATES])
+            share = 1.0 / (1.0 + settings.averaging * state.counts[UPDATES])
             _average(state.mean_nodes, state.nodes, np.float32(share))
             _average(state.mean_leaves, state.leaves, share)
             _average(state.mean_slopes, state.slopes, share)
@@ -516,14 +379,14 @@ def _step(k, answer, probability, settings, state):
 
 
 @njit(nogil=True, cache=True)
-def learn_one(x, action, answer, probability, settings, state):
+def _learn_one(x, action, answer, probability, settings, state):
     """Learn from one answered query and from `settings.replay` remembered ones; the row's leaf."""
     _observe(x, state)
-    state.counts[_SEEN] += 1
+    state.counts[SEEN] += 1
     room = state.memory.shape[0]
     if room:
-        place = state.counts[_NEXT] % room
-        state.counts[_NEXT] = place + 1
+        place = state.counts[NEXT] % room
+        state.counts[NEXT] = place + 1
         for j in range(x.shape[0]):
             state.memory[place, j] = x[j] - state.shift[j]
         state.answers[place, 0] = action
@@ -531,7 +394,7 @@ def learn_one(x, action, answer, probability, settings, state):
         state.answers[place, 2] = probability
     _standardise_raw(x, state, settings.clip)
     leaf = _step(int(action), answer, probability, settings, state)
-    kept = min(state.counts[_SEEN], room)
+    kept = min(state.counts[SEEN], room)
     for _ in range(settings.replay if kept else 0):
         i = int(_uniform(state.random, _LEARN) * kept)
         _standardise_kept(state.memory[i], state, settings.clip)
@@ -541,17 +404,17 @@ def learn_one(x, action, answer, probability, settings, state):
 
 
 @njit(nogil=True, cache=True)
-def learn_slope(x, sign, loss, other, settings, state):
+def _learn_slope(x, sign, loss, other, settings, state):
     """Learn from the loss at centre + sign delta and, for two points, at centre - sign delta."""
     if settings.two_point:  # eqn:twopoint
         slope = sign * (loss - other) / (2.0 * settings.delta)
     else:  # eqn:onepoint, with the running mean subtracted: same expectation, less variance
-        seen = state.counts[_SEEN]
+        seen = state.counts[SEEN]
         if seen == 0:
             state.baseline[0] = loss
         slope = sign * (loss - state.baseline[0]) / settings.delta
         state.baseline[0] += (loss - state.baseline[0]) / (1.0 + 0.1 * seen)
-    return learn_one(x, 0, slope, 1.0, settings, state)
+    return _learn_one(x, 0, slope, 1.0, settings, state)
 
 
 @njit(nogil=True, cache=True)
@@ -561,28 +424,30 @@ def _known_loss(kind, action, y):
 
 
 @njit(nogil=True, cache=True)
-def simulate_values(X, y, order, kind, middle, half, settings, state, losses, visits):
+def simulate_values(X, y, order, kind, middle, half, losses, visits, *arena):
     """Decide and learn for the rows of X in `order`, with squared or absolute error as the loss."""
+    settings, state = settings_of(arena[0]), opened(*arena)
     for i in range(order.shape[0]):
         x, target = X[order[i]], y[order[i]]
-        centre, sign, leaf = perturb(x, settings, state)
+        centre, sign, leaf = _perturb(x, settings, state)
         loss = _known_loss(kind, middle + half * (centre + sign * settings.delta), target)
         other = loss
         if settings.two_point:
             other = _known_loss(kind, middle + half * (centre - sign * settings.delta), target)
-        learn_slope(x, sign, loss, other, settings, state)
+        _learn_slope(x, sign, loss, other, settings, state)
         losses[i] = 0.5 * (loss + other)
         visits[leaf] += 1
 
 
 @njit(nogil=True, cache=True)
-def simulate_classes(X, y, order, settings, state, losses, visits):
+def simulate_classes(X, y, order, losses, visits, *arena):
     """Decide and learn for the rows of X in `order`; the loss is 1 unless the action is y."""
+    settings, state = settings_of(arena[0]), opened(*arena)
     for i in range(order.shape[0]):
         x = X[order[i]]
-        action, probability, leaf = decide(x, settings, state)
+        action, probability, leaf = _decide(x, settings, state)
         loss = 0.0 if action == y[order[i]] else 1.0
-        learn_one(x, action, loss, probability, settings, state)
+        _learn_one(x, action, loss, probability, settings, state)
         losses[i] = loss
         visits[leaf] += 1
 
@@ -590,7 +455,36 @@ def simulate_classes(X, y, order, settings, state, losses, visits):
 @njit(nogil=True, cache=True)
 def usable(x):
     """Whether every number of a row is finite and of a size that can be squared and stored."""
+    largest = 0.0
     for j in range(x.shape[0]):
-        if not abs(x[j]) <= LARGEST:
-            return False
-    return True
+        if not abs(x[j]) <= largest:  # NaN too
+            largest = abs(x[j])
+    return largest <= LARGEST
+
+
+@njit(nogil=True, cache=True)
+def decide(x, *arena):
+    """Action for a raw row, the probability with which it was drawn, and the row's leaf."""
+    return _decide(x, settings_of(arena[0]), opened(*arena))
+
+
+@njit(nogil=True, cache=True)
+def perturb(x, *arena):
+    """Centre of the action for a raw row, a random sign, and the row's leaf.
+
+    Centre and delta are in units in which actions go from -1 to 1. From the parameters that
+    learn, not from their average: the slope is wanted where they are.
+    """
+    return _perturb(x, settings_of(arena[0]), opened(*arena))
+
+
+@njit(nogil=True, cache=True)
+def learn_one(x, action, answer, probability, *arena):
+    """Learn from one answered query and from `settings.replay` remembered ones; the row's leaf."""
+    return _learn_one(x, action, answer, probability, settings_of(arena[0]), opened(*arena))
+
+
+@njit(nogil=True, cache=True)
+def learn_slope(x, sign, loss, other, *arena):
+    """Learn from the loss at centre + sign delta and, for two points, at centre - sign delta."""
+    return _learn_slope(x, sign, loss, other, settings_of(arena[0]), opened(*arena))
