@@ -58,7 +58,10 @@ class BanditRecipe:
         queries (0: never divided); its squares are remembered with this factor.
     leaf_optimizer, leaf_rate, slope_rate
         "adagrad" and "sgd" update the entries concerned after every example, "rmsprop" all of them
-        together with the nodes. Slopes of linear scores learn at slope_rate / sqrt(features).
+        together with the nodes. slope_rate is for the slopes of linear scores.
+    rates_by_width
+        Whether node_rate and slope_rate are divided by the square root of the number of features:
+        a step moves an activation by its size times the features.
     accumulate
         Examples, replayed ones included, whose gradients are summed for one update of the nodes.
     replay, capacity
@@ -75,20 +78,21 @@ class BanditRecipe:
         Standard deviation of the leaves at the start.
     """
 
-    explore: Exploration = field(default_factory=Epsilon)
+    explore: Exploration = field(default_factory=lambda: Epsilon(0.1))
     residual: str = "logistic"
-    leaf_weight_cap: float = 10.0
+    leaf_weight_cap: float = 5.0
     node_weight_cap: float = 1.0
-    node_rate: float = 3e-3
+    node_rate: float = 0.03
     node_rate_half: float = 0.0
     node_memory: float = 0.99
     leaf_optimizer: str = "adagrad"
-    leaf_rate: float = 1.0
-    slope_rate: float = 0.5
+    leaf_rate: float = 2.0
+    slope_rate: float = 1.0
+    rates_by_width: bool = True
     accumulate: int = 10
     replay: int = 9
     capacity: int = 100_000
-    averaging: float = 0.0
+    averaging: float = 0.1
     softmax_scale: float = 1.0
     clip: float = 5.0
     leaf_spread: float = 0.0
@@ -120,16 +124,17 @@ class BanditRecipe:
     ) -> Settings:
         """The recipe as the compiled step takes it, for a tree of this size."""
         a, b = self.explore.numbers()
+        width = sqrt(n_features) if self.rates_by_width else 1.0
         return Settings(
             feedback=online.FEEDBACK[feedback or self.residual],
             leaf_weight_cap=float(self.leaf_weight_cap),
             node_weight_cap=float(self.node_weight_cap),
-            node_rate=float(self.node_rate),
+            node_rate=self.node_rate / width,
             node_decay=float(self.node_memory),
             node_rate_half=float(self.node_rate_half),
             leaf_optimizer=online.OPTIMIZERS[self.leaf_optimizer],
             leaf_rate=float(self.leaf_rate),
-            slope_rate=self.slope_rate / sqrt(n_features),
+            slope_rate=self.slope_rate / width,
             accumulate=int(self.accumulate),
             replay=int(self.replay),
             averaging=float(self.averaging),
@@ -156,8 +161,10 @@ _PAPER = BanditRecipe(
     leaf_optimizer="rmsprop",
     leaf_rate=1e-3,
     slope_rate=1e-3,
+    rates_by_width=False,
     accumulate=4,
     replay=0,
+    averaging=0.0,
     clip=1e6,
     leaf_spread=0.1,
 )
