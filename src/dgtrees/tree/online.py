@@ -455,11 +455,11 @@ def simulate_classes(X, y, order, losses, visits, *arena):
 @njit(nogil=True, cache=True)
 def usable(x):
     """Whether every number of a row is finite and of a size that can be squared and stored."""
-    largest = 0.0
+    bad = 0
     for j in range(x.shape[0]):
-        if not abs(x[j]) <= largest:  # NaN too
-            largest = abs(x[j])
-    return largest <= LARGEST
+        if not abs(x[j]) <= LARGEST:  # NaN too
+            bad += 1
+    return bad == 0
 
 
 @njit(nogil=True, cache=True)
