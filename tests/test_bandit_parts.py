@@ -16,7 +16,7 @@ def test_decisions_come_back_from_json_exactly():
     assert Decision.from_json(decision.to_json()) == decision
     logged = json.loads(decision.to_json()) | {"loss": 0.5, "time": "now"}
     assert Decision.from_json(logged) == decision
-    pair = ContinuousDecision((1 / 3, 2 / 3), -1, "abc", 7)
+    pair = ContinuousDecision((1 / 3, 2 / 3), 0.5, "abc", 7)
     assert ContinuousDecision.from_json(pair.to_json()) == pair
     assert pair.action == 1 / 3
 

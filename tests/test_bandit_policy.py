@@ -181,14 +181,15 @@ def test_a_first_row_that_is_refused_leaves_no_trace(tmp_path):
         ({}, 1.0, "pair of losses"),
         ({"actions": (0.0,)}, [1.0, 2.0], r"has 2 action\(s\)"),
         ({"actions": (0.0, 9.0)}, [1.0, 2.0], "between -1 and 4, got 9.0"),
-        ({"sign": 0}, [1.0, 2.0], "sign must be -1 or 1"),
+        ({"actions": (0.5, 0.5)}, [1.0, 2.0], "must differ from their centre"),
+        ({"centre": np.nan}, [1.0, 2.0], "between -1 and 4, got nan"),
         ({"policy": "x"}, [1.0, 2.0], "got one of 'x'"),
     ],
 )
 def test_continuous_bad_input_changes_nothing(change, loss, message, tmp_path):
     policy = teach_value(DGTContinuousBandit(-1, 4, 2, feedback="two-point"), range(30))
     before = saved(policy, tmp_path)
-    decision = ContinuousDecision((0.0, 0.5), 1, policy.id, 1)._replace(**change)
+    decision = ContinuousDecision((0.0, 0.5), 0.25, policy.id, 1)._replace(**change)
     with pytest.raises(ValueError, match=message):
         policy.learn(X[0], decision, loss if loss is not np.nan else [loss, loss])
     with pytest.raises(ValueError, match=message):
@@ -268,7 +269,7 @@ def test_continuous_actions_stay_in_bounds_and_improve(feedback):
     decisions = [policy.decide(x) for x in X]
     actions = np.array([d.actions for d in decisions])
     assert (actions >= 0).all() and (actions <= 3).all()
-    assert {d.sign for d in decisions} == {-1, 1}
+    assert {np.sign(d.action - d.centre) for d in decisions} == {-1, 1}
 
 
 def test_rows_with_gaps_and_categories_through_an_encoder(tmp_path):

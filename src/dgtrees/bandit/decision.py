@@ -38,14 +38,14 @@ class Decision(NamedTuple):
 class ContinuousDecision(NamedTuple):
     """The action, or pair of actions, of a `DGTContinuousBandit`.
 
-    >>> d = ContinuousDecision((4.5, 5.5), -1, "a1b2", 1)
+    >>> d = ContinuousDecision((4.5, 5.5), 5.0, "a1b2", 1)
     >>> ContinuousDecision.from_json(d.to_json()) == d
     True
     """
 
     actions: tuple[float, ...]
-    sign: int
-    """Side of the tree's own answer that the first action lies on."""
+    centre: float
+    """What the tree itself would have answered; actions are tried beside it."""
     policy: str
     number: int
 

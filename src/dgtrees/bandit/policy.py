@@ -161,8 +161,8 @@ class DGTContinuousBandit(OnlineTree):
     feedback : "one-point" or "two-point"
         How many actions are tried for a row: eqn:onepoint or eqn:twopoint.
     delta : float, optional
-        How far from its own answer the policy tries actions, in units of the action; a twentieth
-        of high - low by default.
+        How far from its own answer the policy tries actions, in units of the action; a tenth
+        of high - low by default. Less near the bounds.
     recipe : "default", "paper" or BanditRecipe
     encoder : Encoder, optional
     random_state : int, optional
@@ -199,7 +199,7 @@ class DGTContinuousBandit(OnlineTree):
         if feedback not in ("one-point", "two-point"):
             raise ValueError(f"feedback must be one-point or two-point, got {feedback!r}")
         self.feedback = feedback
-        self.delta = (self.high - self.low) / 20 if delta is None else delta
+        self.delta = (self.high - self.low) / 10 if delta is None else delta
         known = isinstance(self.delta, Real) and not isinstance(self.delta, bool)
         if not known or not 0 < 2 * self.delta <= self.high - self.low:
             raise ValueError(
@@ -216,29 +216,26 @@ class DGTContinuousBandit(OnlineTree):
     def _half(self) -> float:
         return 0.5 * (self.high - self.low)
 
-    @property
-    def _step(self) -> float:
-        return float(self.delta) / self._half
-
     def _settings(self, n_features: int) -> Settings:
         size = (n_features, 1, self.max_depth, self.leaf == "linear")
         told = self.recipe_.settings(*size, feedback="slope")
-        return told._replace(two_point=self.feedback == "two-point", delta=self._step)
+        delta = float(self.delta) / self._half
+        return told._replace(two_point=self.feedback == "two-point", delta=delta)
 
     def decide(self, x: Any) -> ContinuousDecision:
         """The action to take for one row, or the two to try."""
         row = self._row(x)
         with self._lock:
-            centre, sign, _ = online.perturb(row, *self._ready(row.shape[0]))
+            centre, step, _ = online.perturb(row, *self._ready(row.shape[0]))
             self.n_decisions += 1
             number = self.n_decisions
-        step = sign * self._step
-        actions = tuple(
-            min(max(self._middle + self._half * place, self.low), self.high)
-            for place in (centre + step, centre - step)
-        )
+        actions = tuple(self._action(place) for place in (centre + step, centre - step))
         points = 2 if self.feedback == "two-point" else 1
-        return ContinuousDecision(actions[:points], int(sign), self.id, number)
+        return ContinuousDecision(actions[:points], self._action(centre), self.id, number)
+
+    def _action(self, place: float) -> float:
+        """An action from its place between -1 and 1."""
+        return min(max(self._middle + self._half * place, self.low), self.high)
 
     def learn(self, x: Any, decision: ContinuousDecision, loss: Any) -> None:
         """Learn the loss of the decision's action, or of its two in their order; any time later."""
@@ -247,7 +244,7 @@ class DGTContinuousBandit(OnlineTree):
         row = self._row(x)
         with self._lock:
             arena = self._with_room(row.shape[0])
-            online.learn_slope(row, float(decision.sign), *losses, *arena)
+            online.learn_slope(row, self._step(decision), *losses, *arena)
 
     def learn_many(self, X: Any, decisions: Any, losses: Any) -> None:
         """Learn from many answers in their order; from none of them if one is refused."""
@@ -259,7 +256,7 @@ class DGTContinuousBandit(OnlineTree):
             row = np.ascontiguousarray(row, dtype=np.float64)
             with self._lock:
                 arena = self._with_room(row.shape[0])
-                online.learn_slope(row, float(decision.sign), *pair, *arena)
+                online.learn_slope(row, self._step(decision), *pair, *arena)
 
     def predict(self, X: Any) -> np.ndarray:
         """The action that seems best for every row."""
@@ -280,16 +277,23 @@ class DGTContinuousBandit(OnlineTree):
                 f"a decision of {self.feedback} feedback has {points} action(s), "
                 f"got {decision.actions!r}: log what decide returns"
             )
-        for action in decision.actions:
+        for action in (*decision.actions, decision.centre):
             if not self.low <= action <= self.high:
                 raise ValueError(
                     f"actions must lie between {self.low:g} and {self.high:g}, got {action!r}: "
                     "log what decide returns"
                 )
-        if decision.sign not in (-1, 1):
+        if not 1e-9 < abs(self._step(decision)) <= 1.0:
             raise ValueError(
-                f"sign must be -1 or 1, got {decision.sign!r}: log what decide returns"
+                f"actions must differ from their centre {decision.centre!r}, "
+                f"got {decision.actions!r}: log what decide returns"
             )
+
+    def _step(self, decision: ContinuousDecision) -> float:
+        """From the centre to the first action, where actions go from -1 to 1."""
+        if len(decision.actions) == 2:
+            return (decision.actions[0] - decision.actions[1]) / (2.0 * self._half)
+        return (decision.action - decision.centre) / self._half
 
     def _stream(
         self, X: np.ndarray, y: np.ndarray, order: np.ndarray, visits: np.ndarray, loss: str

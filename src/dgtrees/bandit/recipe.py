@@ -169,7 +169,7 @@ _PAPER = BanditRecipe(
     leaf_spread=0.1,
 )
 
-_CONTINUOUS = BanditRecipe(replay=0, capacity=0, averaging=0.1, leaf_rate=0.1, slope_rate=0.1)
+_CONTINUOUS = BanditRecipe(replay=0, capacity=0, averaging=0.3, leaf_rate=0.2, slope_rate=0.1)
 
 RECIPES: dict[str, dict[str, BanditRecipe]] = {
     "default": {

@@ -58,6 +58,8 @@ _EPSILON, _DECAYING, _SOFTMAX, _INVERSE_GAP, _GREEDY = 0, 1, 2, 3, 4
 
 _DECIDE, _LEARN = 0, 1  # two streams of random numbers: learning late changes no exploration
 
+_SHORTEST = 0.2  # share of delta that is left of a step at a bound
+
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -232,13 +234,14 @@ def _decide(x, settings, state):
 
 @njit(nogil=True, cache=True)
 def _perturb(x, settings, state):
-    """Centre of the action for a raw row, a random sign, and the row's leaf."""
+    """Where to act for a raw row: a centre, a signed step from it, and the row's leaf."""
     _standardise_raw(x, state, settings.clip)
     leaf = _descend(state.nodes, state.x)
-    sign = 1.0 if _uniform(state.random, _DECIDE) < 0.5 else -1.0
     z = _score(state.leaves, state.slopes, state.x, leaf, 0)
-    room = 1.0 - settings.delta
-    return min(max(z, -room), room), sign, leaf
+    room = 1.0 - _SHORTEST * settings.delta
+    centre = min(max(z, -room), room)
+    step = min(settings.delta, 1.0 - abs(centre))
+    return centre, step if _uniform(state.random, _DECIDE) < 0.5 else -step, leaf
 
 
 # Backward
@@ -404,16 +407,20 @@ def _learn_one(x, action, answer, probability, settings, state):
 
 
 @njit(nogil=True, cache=True)
-def _learn_slope(x, sign, loss, other, settings, state):
-    """Learn from the loss at centre + sign delta and, for two points, at centre - sign delta."""
+def _learn_slope(x, step, loss, other, settings, state):
+    """Learn from the loss at centre + step and, for two points, from the other at centre - step."""
     if settings.two_point:  # eqn:twopoint
-        slope = sign * (loss - other) / (2.0 * settings.delta)
-    else:  # eqn:onepoint, with the running mean subtracted: same expectation, less variance
-        seen = state.counts[SEEN]
-        if seen == 0:
-            state.baseline[0] = loss
-        slope = sign * (loss - state.baseline[0]) / settings.delta
-        state.baseline[0] += (loss - state.baseline[0]) / (1.0 + 0.1 * seen)
+        return _learn_one(x, 0, (loss - other) / (2.0 * step), 1.0, settings, state)
+    # eqn:onepoint, with a running mean of the leaf's losses subtracted: the same expectation, less
+    # variance. Steps that a bound cut short count less, by the variance that they add.
+    _standardise_raw(x, state, settings.clip)
+    leaf = _descend(state.nodes, state.x)
+    mean, seen = state.baseline[leaf], state.baseline_counts[leaf]
+    if seen == 0.0:
+        mean = state.baseline[leaf] = loss
+    slope = (loss - mean) * step / (settings.delta * settings.delta)
+    state.baseline[leaf] += (loss - mean) / (1.0 + 0.1 * seen)
+    state.baseline_counts[leaf] += 1.0
     return _learn_one(x, 0, slope, 1.0, settings, state)
 
 
@@ -429,12 +436,12 @@ def simulate_values(X, y, order, kind, middle, half, losses, visits, *arena):
     settings, state = settings_of(arena[0]), opened(*arena)
     for i in range(order.shape[0]):
         x, target = X[order[i]], y[order[i]]
-        centre, sign, leaf = _perturb(x, settings, state)
-        loss = _known_loss(kind, middle + half * (centre + sign * settings.delta), target)
+        centre, step, leaf = _perturb(x, settings, state)
+        loss = _known_loss(kind, middle + half * (centre + step), target)
         other = loss
         if settings.two_point:
-            other = _known_loss(kind, middle + half * (centre - sign * settings.delta), target)
-        _learn_slope(x, sign, loss, other, settings, state)
+            other = _known_loss(kind, middle + half * (centre - step), target)
+        _learn_slope(x, step, loss, other, settings, state)
         losses[i] = 0.5 * (loss + other)
         visits[leaf] += 1
 
@@ -470,10 +477,10 @@ def decide(x, *arena):
 
 @njit(nogil=True, cache=True)
 def perturb(x, *arena):
-    """Centre of the action for a raw row, a random sign, and the row's leaf.
+    """Where to act for a raw row: a centre, a signed step from it, and the row's leaf.
 
-    Centre and delta are in units in which actions go from -1 to 1. From the parameters that
-    learn, not from their average: the slope is wanted where they are.
+    In units in which actions go from -1 to 1; the step is shorter than delta near these bounds.
+    From the parameters that learn, not from their average: the slope is wanted where they are.
     """
     return _perturb(x, settings_of(arena[0]), opened(*arena))
 
@@ -485,6 +492,6 @@ def learn_one(x, action, answer, probability, *arena):
 
 
 @njit(nogil=True, cache=True)
-def learn_slope(x, sign, loss, other, *arena):
-    """Learn from the loss at centre + sign delta and, for two points, at centre - sign delta."""
-    return _learn_slope(x, sign, loss, other, settings_of(arena[0]), opened(*arena))
+def learn_slope(x, step, loss, other, *arena):
+    """Learn from the loss at centre + step and, for two points, from the other at centre - step."""
+    return _learn_slope(x, step, loss, other, settings_of(arena[0]), opened(*arena))

@@ -76,7 +76,8 @@ class State(NamedTuple):
     mean: np.ndarray  # (d,)
     square: np.ndarray  # (d,) sum of squared deviations from the mean
     inverse_sd: np.ndarray  # (d,)
-    baseline: np.ndarray  # (1,) running mean of the losses of one-point feedback
+    baseline: np.ndarray  # (2^h,) running mean of a leaf's losses, for one-point feedback
+    baseline_counts: np.ndarray  # (2^h,)
     counts: np.ndarray  # (4,) answers, next place in the memory, examples since an update, updates
     random: np.ndarray  # (2,) uint64
     memory: np.ndarray  # (room, d) float32 rows, less `shift`
@@ -154,7 +155,7 @@ def opened(told, floats, singles, integers, memory, answers):
     # floats: three of leaves, three of slopes, their means, then vectors
     b, c = outputs * leaves, sloped * D
     v = 3 * b + 3 * c + averaged * (b + c)
-    w = v + 4 * d + 1
+    w = v + 4 * d + 2 * leaves
     return State(
         _part(singles, 0, nodes, D),
         _part(floats, 0, outputs, leaves),
@@ -172,7 +173,8 @@ def opened(told, floats, singles, integers, memory, answers):
         floats[v + d : v + 2 * d],
         floats[v + 2 * d : v + 3 * d],
         floats[v + 3 * d : v + 4 * d],
-        floats[v + 4 * d : w],
+        floats[v + 4 * d : w - leaves],
+        floats[w - leaves : w],
         integers[:4],
         integers[4:6].view(np.uint64),
         memory,
@@ -201,7 +203,7 @@ def new_arena(settings: Settings, seed: int, leaf_spread: float = 0.0) -> Arena:
         told=np.array(settings, dtype=np.float64),
         floats=np.zeros(
             (3 + averaged) * (outputs * leaves + sloped * (d + 1))
-            + (4 * d + 1)
+            + (4 * d + 2 * leaves)
             + (5 * (leaves - 1) + 2 + 2 * outputs)
         ),
         singles=np.zeros((3 + averaged) * (leaves - 1) * (d + 1) + d + 1, dtype=np.float32),
