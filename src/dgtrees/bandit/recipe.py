@@ -169,12 +169,20 @@ _PAPER = BanditRecipe(
     leaf_spread=0.1,
 )
 
-_CONTINUOUS = BanditRecipe(replay=0, capacity=0, averaging=0.3, leaf_rate=0.2, slope_rate=0.1)
+_CONTINUOUS = BanditRecipe(
+    # A slope holds where it was measured: it is not learnt from again.
+    replay=0,
+    capacity=0,
+    node_rate_half=20_000,
+    leaf_rate=0.2,
+    slope_rate=0.1,
+    averaging=0.3,
+)
 
 RECIPES: dict[str, dict[str, BanditRecipe]] = {
     "default": {
         "constant": BanditRecipe(),
-        "linear": BanditRecipe(),
+        "linear": BanditRecipe(leaf_rate=1.0),
         "continuous, constant": _CONTINUOUS,
         "continuous, linear": _CONTINUOUS,
     },
