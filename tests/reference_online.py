@@ -72,6 +72,10 @@ class SlowLearner:
         if len(seen) == 0:
             return np.append(np.zeros(len(x)), 1.0)
         sd = seen.std(axis=0)
+        if self.recipe.scaling == "absolute":
+            # Each row's deviation is from the mean as it was when the row came.
+            means = np.cumsum(seen, axis=0) / np.arange(1, len(seen) + 1)[:, None]
+            sd = np.minimum(sd, np.sqrt(np.pi / 2) * np.abs(seen - means).mean(axis=0))
         z = np.where(sd > 0, (x - seen.mean(axis=0)) / np.where(sd > 0, sd, 1), 0)
         return np.append(np.clip(z, -self.recipe.clip, self.recipe.clip), 1.0)
 

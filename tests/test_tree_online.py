@@ -36,6 +36,7 @@ recipes = st.builds(
     accumulate=st.integers(1, 4),
     replay=st.integers(0, 3),
     averaging=st.sampled_from([0.0, 0.1]),
+    scaling=st.sampled_from(["standard", "absolute"]),
     clip=st.sampled_from([1.5, 5.0]),
 )
 
@@ -112,8 +113,8 @@ def test_running_standardisation_is_that_of_all_rows():
         policy.learn(x, policy.decide(x), 0.5)
     state = views(policy._arena)
     np.testing.assert_allclose(state.shift + state.mean, X.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(1 / state.inverse_sd[:2], X.std(axis=0)[:2], rtol=1e-6)
-    assert state.inverse_sd[2] == 0  # a constant column says nothing
+    np.testing.assert_allclose(1 / state.inverse_scale[:2], X.std(axis=0)[:2], rtol=1e-6)
+    assert state.inverse_scale[2] == 0  # a constant column says nothing
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: r.rule)

@@ -220,7 +220,7 @@ class OnlineTree:
             nodes = np.array(state.mean_nodes if averaged else state.nodes, dtype=np.float64)
             leaves = np.array(state.mean_leaves if averaged else state.leaves)
             slopes = np.array(state.mean_slopes if averaged else state.slopes)
-            centre, inverse = state.shift + state.mean, state.inverse_sd.copy()
+            centre, inverse = state.shift + state.mean, state.inverse_scale.copy()
         weights = nodes[:, :-1] * inverse
         values, leaf_weights = leaves.T, None
         if len(slopes):

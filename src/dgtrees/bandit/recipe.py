@@ -16,7 +16,11 @@ from dgtrees.tree.state import Settings
 
 __all__ = ["RECIPES", "BanditRecipe", "named_recipe"]
 
-_CHOICES = {"residual": ("logistic", "squared"), "leaf_optimizer": tuple(online.OPTIMIZERS)}
+_CHOICES = {
+    "residual": ("logistic", "squared"),
+    "leaf_optimizer": tuple(online.OPTIMIZERS),
+    "scaling": tuple(online.SCALING),
+}
 
 # Whether a whole number, the least value, and the largest.
 _RANGES = {
@@ -72,8 +76,10 @@ class BanditRecipe:
         the average acts and predicts. 0 for none.
     softmax_scale
         Size of a decision in the soft distribution over leaves that gives the gradient.
-    clip
-        Standardised features are clipped at so many standard deviations.
+    scaling, clip
+        What a feature is divided by: "standard" its standard deviation; "absolute" its mean
+        absolute deviation (as a normal distribution's standard deviation) where that is smaller,
+        so that a few extreme values do not hide the rest. Clipped at so many times that.
     leaf_spread
         Standard deviation of the leaves at the start.
     """
@@ -94,6 +100,7 @@ class BanditRecipe:
     capacity: int = 100_000
     averaging: float = 0.1
     softmax_scale: float = 1.0
+    scaling: str = "standard"
     clip: float = 5.0
     leaf_spread: float = 0.0
 
@@ -138,6 +145,7 @@ class BanditRecipe:
             accumulate=int(self.accumulate),
             replay=int(self.replay),
             averaging=float(self.averaging),
+            scaling=online.SCALING[self.scaling],
             clip=float(self.clip),
             toward=1.0 / (1.0 + exp(-2.0 * self.softmax_scale)),
             exploration=online.EXPLORATION[self.explore.rule],
@@ -177,6 +185,8 @@ _CONTINUOUS = BanditRecipe(
     leaf_rate=0.2,
     slope_rate=0.1,
     averaging=0.3,
+    scaling="absolute",
+    clip=3.0,
 )
 
 RECIPES: dict[str, dict[str, BanditRecipe]] = {

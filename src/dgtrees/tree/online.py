@@ -31,6 +31,7 @@ __all__ = [
     "LARGEST",
     "LOSSES",
     "OPTIMIZERS",
+    "SCALING",
     "action_probabilities",
     "decide",
     "learn_one",
@@ -48,12 +49,15 @@ LARGEST = 1e30
 # Codes by name: the kernels compare numbers, everybody else uses the names.
 FEEDBACK = {"logistic": 0, "squared": 1, "slope": 2}
 OPTIMIZERS = {"adagrad": 0, "rmsprop": 1, "sgd": 2}
+SCALING = {"standard": 0, "absolute": 1}
 LOSSES = {"squared": 0, "absolute": 1}
 EXPLORATION = {"epsilon": 0, "decaying": 1, "softmax": 2, "inverse_gap": 3, "greedy": 4}
 
 _LOGISTIC, _SQUARED, _SLOPE = 0, 1, 2
 _ADAGRAD, _RMSPROP, _SGD = 0, 1, 2
 _SQUARED_ERROR = 0
+_ABSOLUTE = 1
+_NORMAL = 1.2533141373155003  # standard over mean absolute deviation, of a normal distribution
 _EPSILON, _DECAYING, _SOFTMAX, _INVERSE_GAP, _GREEDY = 0, 1, 2, 3, 4
 
 _DECIDE, _LEARN = 0, 1  # two streams of random numbers: learning late changes no exploration
@@ -84,8 +88,8 @@ def _uniform(random, stream):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _observe(x, state):
-    """Count a raw row into the running mean and deviation (Welford)."""
+def _observe(x, settings, state):
+    """Count a raw row into the running mean (Welford) and the scale of its features."""
     seen = state.counts[SEEN] + 1
     if seen == 1:
         state.shift[:] = x
@@ -93,17 +97,25 @@ def _observe(x, state):
         value = x[j] - state.shift[j]
         before = value - state.mean[j]
         state.mean[j] += before / seen
-        state.square[j] += before * (value - state.mean[j])
+        after = value - state.mean[j]
+        state.square[j] += before * after
+        state.absolute[j] += (abs(after) - state.absolute[j]) / seen
         variance = state.square[j] / seen
         # Below this a column is constant up to rounding.
         floor = 1e-24 * (state.shift[j] * state.shift[j] + state.mean[j] * state.mean[j])
-        state.inverse_sd[j] = 1.0 / np.sqrt(variance) if variance > floor else 0.0
+        if variance > floor:
+            scale = np.sqrt(variance)
+            if settings.scaling == _ABSOLUTE and state.absolute[j] > 0.0:
+                scale = min(scale, _NORMAL * state.absolute[j])
+            state.inverse_scale[j] = 1.0 / scale
+        else:
+            state.inverse_scale[j] = 0.0
 
 
 @njit(nogil=True, cache=True)
 def _standardise_raw(x, state, clip):
     for j in range(x.shape[0]):
-        z = (x[j] - state.shift[j] - state.mean[j]) * state.inverse_sd[j]
+        z = (x[j] - state.shift[j] - state.mean[j]) * state.inverse_scale[j]
         state.x[j] = min(max(z, -clip), clip)
     state.x[x.shape[0]] = 1.0
 
@@ -111,7 +123,7 @@ def _standardise_raw(x, state, clip):
 @njit(nogil=True, cache=True)
 def _standardise_kept(row, state, clip):
     for j in range(row.shape[0]):
-        z = (row[j] - state.mean[j]) * state.inverse_sd[j]
+        z = (row[j] - state.mean[j]) * state.inverse_scale[j]
         state.x[j] = min(max(z, -clip), clip)
     state.x[row.shape[0]] = 1.0
 
@@ -384,7 +396,7 @@ def _step(k, answer, probability, settings, state):
 @njit(nogil=True, cache=True)
 def _learn_one(x, action, answer, probability, settings, state):
     """Learn from one answered query and from `settings.replay` remembered ones; the row's leaf."""
-    _observe(x, state)
+    _observe(x, settings, state)
     state.counts[SEEN] += 1
     room = state.memory.shape[0]
     if room:

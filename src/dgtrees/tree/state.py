@@ -44,6 +44,7 @@ class Settings(NamedTuple):
     accumulate: int
     replay: int
     averaging: float
+    scaling: int
     clip: float
     toward: float
     exploration: int
@@ -75,7 +76,8 @@ class State(NamedTuple):
     shift: np.ndarray  # (d,) first row seen: all sums are of differences from it
     mean: np.ndarray  # (d,)
     square: np.ndarray  # (d,) sum of squared deviations from the mean
-    inverse_sd: np.ndarray  # (d,)
+    absolute: np.ndarray  # (d,) running mean of absolute deviations
+    inverse_scale: np.ndarray  # (d,)
     baseline: np.ndarray  # (2^h,) running mean of a leaf's losses, for one-point feedback
     baseline_counts: np.ndarray  # (2^h,)
     counts: np.ndarray  # (4,) answers, next place in the memory, examples since an update, updates
@@ -121,17 +123,18 @@ def settings_of(told):
         int(told[9]),
         int(told[10]),
         told[11],
-        told[12],
+        int(told[12]),
         told[13],
-        int(told[14]),
-        told[15],
+        told[14],
+        int(told[15]),
         told[16],
-        told[17] != 0.0,
-        told[18],
-        int(told[19]),
+        told[17],
+        told[18] != 0.0,
+        told[19],
         int(told[20]),
         int(told[21]),
-        told[22] != 0.0,
+        int(told[22]),
+        told[23] != 0.0,
     )
 
 
@@ -155,7 +158,7 @@ def opened(told, floats, singles, integers, memory, answers):
     # floats: three of leaves, three of slopes, their means, then vectors
     b, c = outputs * leaves, sloped * D
     v = 3 * b + 3 * c + averaged * (b + c)
-    w = v + 4 * d + 2 * leaves
+    w = v + 5 * d + 2 * leaves
     return State(
         _part(singles, 0, nodes, D),
         _part(floats, 0, outputs, leaves),
@@ -173,7 +176,8 @@ def opened(told, floats, singles, integers, memory, answers):
         floats[v + d : v + 2 * d],
         floats[v + 2 * d : v + 3 * d],
         floats[v + 3 * d : v + 4 * d],
-        floats[v + 4 * d : w - leaves],
+        floats[v + 4 * d : v + 5 * d],
+        floats[v + 5 * d : w - leaves],
         floats[w - leaves : w],
         integers[:4],
         integers[4:6].view(np.uint64),
@@ -203,7 +207,7 @@ def new_arena(settings: Settings, seed: int, leaf_spread: float = 0.0) -> Arena:
         told=np.array(settings, dtype=np.float64),
         floats=np.zeros(
             (3 + averaged) * (outputs * leaves + sloped * (d + 1))
-            + (4 * d + 2 * leaves)
+            + (5 * d + 2 * leaves)
             + (5 * (leaves - 1) + 2 + 2 * outputs)
         ),
         singles=np.zeros((3 + averaged) * (leaves - 1) * (d + 1) + d + 1, dtype=np.float32),
