@@ -51,7 +51,7 @@ print(model.predict(row)[0], model.apply(row)[0], 'torch' in sys.modules)
 def test_only_kernels_use_numba_and_only_the_command_prints():
     for path in (ROOT / "src" / "dgtrees").rglob("*.py"):
         text = path.read_text()
-        if path.name != "kernels.py":
+        if path.parent.name != "tree" or path.name not in ("kernels.py", "online.py", "state.py"):
             assert "import numba" not in text, path
             assert "from numba" not in text, path
         if path.parent.name != "cli":

@@ -12,16 +12,22 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BanditRecipe": "dgtrees.bandit",
+    "DGTBandit": "dgtrees.bandit",
     "DGTClassifier": "dgtrees.estimators",
+    "DGTContinuousBandit": "dgtrees.bandit",
     "DGTRegressor": "dgtrees.estimators",
     "DGTreesError": "dgtrees.errors",
     "ObliqueTree": "dgtrees.tree",
     "Recipe": "dgtrees.learn.recipe",
 }
-_KINDS = ("DGTClassifier", "DGTRegressor")
+_KINDS = ("DGTClassifier", "DGTRegressor", "DGTBandit", "DGTContinuousBandit")
 
 __all__ = [
+    "BanditRecipe",
+    "DGTBandit",
     "DGTClassifier",
+    "DGTContinuousBandit",
     "DGTRegressor",
     "DGTreesError",
     "ObliqueTree",

@@ -1,0 +1,75 @@
+"""Losses as they come from outside, checked and brought to the units that the step learns in.
+
+What becomes of them is in `tree.online`: for classes the derivative of the loss by the score of
+the chosen action (eqn:classficationg, or its logistic form), weighted by 1 / p; for continuous
+actions a slope from one loss (eqn:onepoint, with the running mean subtracted) or from two
+(eqn:twopoint).
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+__all__ = ["checked_range", "loss_pair", "loss_share"]
+
+Range = tuple[float, float]
+
+
+def checked_range(name: str, low: Any, high: Any) -> Range:
+    """Two finite numbers, the first below the second."""
+    for value in (low, high):
+        if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value):
+            raise ValueError(f"{name} must be two finite numbers, got {value!r}")
+    if not low < high:
+        raise ValueError(f"{name} must have its low end first, got {low!r} and {high!r}")
+    return float(low), float(high)
+
+
+def loss_share(loss: Any, low: float, high: float) -> float:
+    """A loss as a share of its range, 0 the best.
+
+    >>> loss_share(3, 2.0, 6.0)
+    0.25
+    """
+    value = _number(loss)
+    if not low <= value <= high:
+        raise ValueError(
+            f"loss must lie between {low:g} and {high:g}, got {loss!r}: "
+            "give the policy the loss_range that your losses have"
+        )
+    return (value - low) / (high - low)
+
+
+def loss_pair(loss: Any, points: int) -> tuple[float, float]:
+    """The loss of one action, or the losses of two; any finite numbers.
+
+    >>> loss_pair([1.5, 2.5], points=2)
+    (1.5, 2.5)
+    """
+    if points == 1:
+        value = _finite(loss)
+        return value, value
+    if isinstance(loss, (str, bytes)) or np.shape(loss) != (2,):
+        raise ValueError(
+            f"two-point feedback needs a pair of losses, in the order of decision.actions, "
+            f"got {loss!r}"
+        )
+    return _finite(loss[0]), _finite(loss[1])
+
+
+def _finite(loss: Any) -> float:
+    value = _number(loss)
+    if not abs(value) <= 1e100:
+        raise ValueError(f"loss must be a number of at most 1e100, got {loss!r}: leave it out")
+    return value
+
+
+def _number(loss: Any) -> float:
+    try:
+        return float(loss)
+    except (TypeError, ValueError):
+        raise ValueError(f"loss must be a number, got {loss!r}: leave it out") from None

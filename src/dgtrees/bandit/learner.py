@@ -1,0 +1,334 @@
+"""What both policies share: rows in, a state under a lock, files out.
+
+Owns the border: raw rows are checked here once and are float64 arrays below. A lock guards the
+state, so that any number of threads may decide while one learns, and none sees half an update.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from dgtrees.bandit.explore import exploration
+from dgtrees.bandit.recipe import BanditRecipe, named_recipe
+from dgtrees.data.encoder import Encoder, columns_of, is_frame
+from dgtrees.errors import ModelFileError, StateError
+from dgtrees.model import file as model_file
+from dgtrees.tree import online
+from dgtrees.tree.oblique import ObliqueTree
+from dgtrees.tree.state import SCRATCH, Arena, Settings, State, new_arena, views, with_room
+
+__all__ = ["OnlineTree"]
+
+_LEAVES = ("constant", "linear")
+_DEEPEST = 16
+
+
+class OnlineTree:
+    """Base of the policies: a tree that learns online, and its file."""
+
+    _task = ""
+
+    def __init__(
+        self,
+        n_outputs: int,
+        max_depth: int,
+        leaf: str,
+        recipe: Any,
+        explore: Any,
+        encoder: Encoder | None,
+        random_state: int | None,
+    ) -> None:
+        if leaf not in _LEAVES:
+            raise ValueError(f"leaf must be one of {', '.join(_LEAVES)}, got {leaf!r}")
+        _whole("max_depth", max_depth, 1, _DEEPEST)
+        if random_state is not None:
+            _whole("random_state", random_state, 0, 2**63 - 1)
+        if not (encoder is None or isinstance(encoder, Encoder)):
+            raise TypeError(f"encoder must be a fitted dgtrees Encoder, got {encoder!r}")
+        self.max_depth = int(max_depth)
+        self.leaf = leaf
+        self.recipe = recipe
+        self.encoder = encoder
+        self.random_state = random_state
+        self.recipe_ = named_recipe(recipe, self._task + leaf)
+        if explore is not None:
+            self.recipe_ = replace(self.recipe_, explore=exploration(explore))
+        self.id = uuid.uuid4().hex
+        self.n_decisions = 0
+        self._n_outputs = n_outputs
+        self._seed = (
+            int(random_state) if random_state is not None else uuid.uuid4().int % (2**63 - 1)
+        )
+        self._capacity = self.recipe_.capacity if self.recipe_.replay else 0
+        self._lock = threading.Lock()
+        self._arena: Arena | None = None
+        if encoder is not None:
+            self._begin(encoder.width)
+
+    def _settings(self, n_features: int) -> Settings:
+        """What the compiled step is told."""
+        return self.recipe_.settings(
+            n_features, self._n_outputs, self.max_depth, self.leaf == "linear"
+        )
+
+    def _begin(self, n_features: int) -> Arena:
+        arena = new_arena(self._settings(n_features), self._seed, self.recipe_.leaf_spread)
+        self._arena = arena
+        return arena
+
+    @property
+    def n_answers(self) -> int:
+        """Answered queries learnt from so far."""
+        return 0 if self._arena is None else int(self._arena.integers[0])
+
+    @property
+    def n_features(self) -> int | None:
+        """Length of a row after encoding; None before the first."""
+        return None if self._arena is None else self._arena.memory.shape[1]
+
+    # Rows
+
+    def _row(self, x: Any) -> np.ndarray:
+        """One row as a float64 vector, or an error."""
+        if self.encoder is not None:
+            return self._encoded(x)[0]
+        try:
+            row = np.ascontiguousarray(x, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"x must be a row of numbers, got {x!r}: encode it first") from None
+        if row.ndim != 1 or row.shape[0] == 0:
+            raise ValueError(f"x must be one row, a vector, got shape {row.shape}: pass X[i]")
+        self._check_width(row.shape[0])
+        if not online.usable(row):
+            self._refuse(row[None])
+        return row
+
+    def _rows(self, X: Any) -> np.ndarray:
+        """Rows as a float32 or float64 array, or an error."""
+        if self.encoder is not None:
+            return self._encoded(X)
+        X = np.asarray(X)
+        if X.dtype not in (np.float32, np.float64):
+            X = X.astype(np.float64)
+        if X.ndim != 2:
+            raise ValueError(f"X must be rows by features, got shape {X.shape}: reshape it")
+        self._check_width(X.shape[1])
+        if not (np.abs(X) <= online.LARGEST).all():
+            self._refuse(X)
+        return np.ascontiguousarray(X)
+
+    def _encoded(self, X: Any) -> np.ndarray:
+        assert self.encoder is not None
+        if not is_frame(X):
+            X = np.asarray(X, dtype=object if not self.encoder.numeric else None)
+            X = X[None] if X.ndim == 1 else X
+        if X.shape[1] != len(self.encoder.columns):
+            raise ValueError(
+                f"a row must have the encoder's {len(self.encoder.columns)} columns, "
+                f"got {X.shape[1]}: use the encoder this policy was given"
+            )
+        return np.ascontiguousarray(self.encoder.expand(columns_of(X)))
+
+    def _check_width(self, width: int) -> None:
+        if self._arena is not None and width != self._arena.memory.shape[1]:
+            raise ValueError(
+                f"a row must have {self._arena.memory.shape[1]} features as the first one had, "
+                f"got {width}: start a new policy for other features"
+            )
+
+    @staticmethod
+    def _refuse(X: np.ndarray) -> None:
+        row, j = np.argwhere(~(np.abs(X) <= online.LARGEST))[0]
+        raise ValueError(
+            f"features must be numbers of at most {online.LARGEST:g}, got {X[row, j]} for feature "
+            f"{j} of row {row}: fill gaps and rescale, or give an Encoder"
+        )
+
+    def _ready(self, width: int) -> Arena:
+        """The arena, made by the first row that comes."""
+        return self._begin(width) if self._arena is None else self._arena
+
+    def _with_room(self, width: int, more: int = 1) -> Arena:
+        """The arena, with room to remember more answers."""
+        arena = self._ready(width)
+        if len(arena.memory) < self._capacity:
+            arena = self._arena = with_room(arena, more, self._capacity)
+        return arena
+
+    def _started(self) -> Arena:
+        if self._arena is None:
+            raise StateError("the policy has not seen a row yet: call decide first")
+        return self._arena
+
+    # Decisions that come back
+
+    def _check_decision(self, decision: Any, kind: type[Any]) -> None:
+        if type(decision) is not kind:
+            raise TypeError(
+                f"decision must be the {kind.__name__} that decide returned, got {decision!r}: "
+                "read logged ones with from_json"
+            )
+        if decision.policy != self.id:
+            raise ValueError(
+                f"decision must be one of this policy ({self.id}), got one of {decision.policy!r}: "
+                "learn with the policy that decided, or with one loaded from its file"
+            )
+
+    @staticmethod
+    def _together(X: Any, *others: Iterable[Any]) -> tuple[list[Any], ...]:
+        """Lists of one length; the rows first."""
+        rows = [X.iloc[i : i + 1] for i in range(len(X))] if hasattr(X, "iloc") else list(X)
+        lists = (rows, *(list(other) for other in others))
+        if len({len(one) for one in lists}) != 1:
+            raise ValueError(
+                "rows, decisions and losses must be equally many, got "
+                + ", ".join(str(len(one)) for one in lists)
+            )
+        return lists
+
+    # Answers
+
+    def _outputs(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        arena, X = self._started(), self._rows(X)
+        leaves = np.empty(len(X), dtype=np.int64)
+        scores = np.empty((len(X), self._n_outputs))
+        with self._lock:
+            online.outputs(X, leaves, scores, *arena)
+        return leaves, scores
+
+    def apply(self, X: Any) -> np.ndarray:
+        """Leaf of every row, shape (rows,)."""
+        return self._outputs(X)[0]
+
+    @property
+    def tree_(self) -> ObliqueTree:
+        """The tree as it now is, on unscaled features.
+
+        It answers as `predict` does, except for rows with a feature beyond the standard deviations
+        at which the recipe clips, and for rows within rounding of a node's boundary.
+        """
+        state = views(self._started())
+        with self._lock:
+            averaged = self.recipe_.averaging > 0
+            nodes = np.array(state.mean_nodes if averaged else state.nodes, dtype=np.float64)
+            leaves = np.array(state.mean_leaves if averaged else state.leaves)
+            slopes = np.array(state.mean_slopes if averaged else state.slopes)
+            centre, inverse = state.shift + state.mean, state.inverse_scale.copy()
+        weights = nodes[:, :-1] * inverse
+        values, leaf_weights = leaves.T, None
+        if len(slopes):
+            unscaled = slopes[:, :-1] * inverse
+            values = values + (slopes[:, -1] - unscaled @ centre)
+            leaf_weights = np.broadcast_to(unscaled, (len(values), *unscaled.shape))
+        return ObliqueTree.complete(weights, nodes[:, -1] - weights @ centre, values, leaf_weights)
+
+    # Files
+
+    def save(self, path: Any) -> None:
+        """Write everything to one file; the policy that `load` makes of it goes on the same way.
+
+        Random state, optimiser state, remembered queries and running statistics included.
+        """
+        with self._lock:
+            header = {
+                "kind": type(self).__name__,
+                "parameters": self._parameters(),
+                "recipe_name": self.recipe if isinstance(self.recipe, str) else None,
+                "recipe": asdict(self.recipe_) | {"explore": self.recipe_.explore.to_json()},
+                "encoder": None if self.encoder is None else self.encoder.to_json(),
+                "policy": self.id,
+                "seed": str(self._seed),
+                "n_decisions": self.n_decisions,
+                "n_features": self.n_features,
+            }
+            arrays = {} if self._arena is None else _packed(views(self._arena))
+        model_file.write(path, header, arrays)
+
+    def _parameters(self) -> dict[str, Any]:
+        """Arguments of the constructor besides recipe and encoder."""
+        return {"max_depth": self.max_depth, "leaf": self.leaf, "random_state": self.random_state}
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> OnlineTree:
+        try:
+            fields = dict(header["recipe"])
+            fields["explore"] = exploration(fields["explore"])
+            encoder = None if header["encoder"] is None else Encoder.from_json(header["encoder"])
+            policy = cls(recipe=BanditRecipe(**fields), encoder=encoder, **header["parameters"])  # type: ignore[call-arg]
+            policy.recipe = header["recipe_name"] or policy.recipe_
+            policy.id = str(header["policy"])
+            policy._seed = int(header["seed"])
+            policy.n_decisions = int(header["n_decisions"])
+            if header["n_features"] is not None:
+                fresh = policy._begin(int(header["n_features"]))
+                policy._arena = _unpacked(fresh, arrays, policy._capacity)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelFileError(f"not a valid {cls.__name__}: {error!r}") from error
+        return policy
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> None:
+    known = isinstance(value, Integral) and not isinstance(value, bool)
+    if not known or not low <= int(value) <= high:
+        raise ValueError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
+
+
+def _packed(state: State) -> dict[str, np.ndarray]:
+    """The arrays of a state as a model file takes them; 64-bit integers as pairs of 32 bits."""
+    used = min(int(state.counts[0]), len(state.memory))
+    arrays = {}
+    for name, array in state._asdict().items():
+        if name in SCRATCH:
+            continue
+        if name in ("memory", "answers"):
+            array = array[:used]
+        whole = array.dtype.kind in "iu"
+        arrays[f"state.{name}"] = array.view(np.int32).copy() if whole else array.copy()
+    return arrays
+
+
+def _unpacked(fresh: Arena, arrays: dict[str, np.ndarray], capacity: int) -> Arena:
+    """A fresh arena filled with what `_packed` described; refuses what does not fit it."""
+    state = views(fresh)
+    rows = {}
+    for name, array in state._asdict().items():
+        if name in SCRATCH:
+            continue
+        stored = arrays[f"state.{name}"]
+        stored = stored.view(array.dtype) if array.dtype.kind in "iu" else stored
+        grows = name in ("memory", "answers")
+        if stored.ndim != array.ndim or stored.shape[grows:] != array.shape[grows:]:
+            raise ValueError(f"{name} must have shape {array.shape}, the file has {stored.shape}")
+        if stored.dtype.kind == "f" and not np.isfinite(stored).all():
+            raise ValueError(f"{name} must be finite, the file has NaN or infinity")
+        if grows:
+            rows[name] = np.array(stored, dtype=array.dtype)
+        else:
+            array[...] = stored
+    # The compiled step trusts these numbers.
+    kept, answers = len(rows["memory"]), rows["answers"]
+    fits = (
+        state.counts.min() >= 0
+        and kept == len(answers) == min(int(state.counts[0]), capacity)
+        and state.counts[1] <= kept
+        and ((answers[:, 0] >= 0) & (answers[:, 0] < len(state.leaves))).all()
+        and ((answers[:, 2] > 0) & (answers[:, 2] <= 1)).all()
+    )
+    if not fits:
+        raise ValueError("remembered queries and counts do not fit each other")
+    return fresh._replace(**rows)

@@ -1,0 +1,388 @@
+"""DGTBandit and DGTContinuousBandit: the contract of decide, learn, save and load."""
+
+import copy
+import pickle
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dgtrees
+from dgtrees import BanditRecipe, DGTBandit, DGTContinuousBandit
+from dgtrees.bandit import (
+    ContinuousDecision,
+    DecayingEpsilon,
+    Decision,
+    Epsilon,
+    Greedy,
+    InverseGap,
+    Softmax,
+)
+from dgtrees.data.encoder import Encoder, columns_of
+from dgtrees.errors import ModelFileError, StateError
+from dgtrees.model import file as model_file
+from dgtrees.tree.state import views
+
+RULES = [Epsilon(0.3), DecayingEpsilon(50, 0.1), Softmax(0.5), InverseGap(2.0, 0.5), Greedy()]
+X = np.random.default_rng(0).normal(size=(400, 5)) * [1, 10, 0.1, 1, 1] + [0, 5, 0, 0, 0]
+Y = (X[:, 0] > 0) + 2 * (X[:, 1] > 5)
+
+
+def saved(policy, tmp_path):
+    path = tmp_path / "bytes.dgt"
+    policy.save(path)
+    return path.read_bytes()
+
+
+def teach(policy, rows=range(200)):
+    for i in rows:
+        decision = policy.decide(X[i])
+        policy.learn(X[i], decision, float(decision.action != Y[i]))
+    return policy
+
+
+def teach_value(policy, rows=range(200)):
+    for i in rows:
+        decision = policy.decide(X[i])
+        losses = [(action - Y[i]) ** 2 for action in decision.actions]
+        policy.learn(X[i], decision, losses if len(losses) == 2 else losses[0])
+    return policy
+
+
+def test_learns_what_only_losses_tell():
+    policy = DGTBandit(4, 4, random_state=0)
+    for passes in range(10):
+        teach(policy, np.random.default_rng(passes).permutation(400))
+    assert (policy.predict(X) == Y).mean() > 0.95
+    loss = policy.expected_loss(X)
+    assert loss[np.arange(400), Y].mean() < 0.2
+    assert policy.n_answers == policy.n_decisions == 4000
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: r.rule)
+@pytest.mark.parametrize(("leaf", "recipe"), [("constant", "default"), ("linear", "paper")])
+def test_goes_on_after_loading_as_if_nothing_had_happened(rule, leaf, recipe, tmp_path):
+    policy = teach(DGTBandit(4, 3, leaf, recipe=recipe, explore=rule, random_state=1))
+    pending = [(x, policy.decide(x)) for x in X[200:210]]
+    policy.save(tmp_path / "p.dgt")
+    loaded = dgtrees.load(tmp_path / "p.dgt")
+    assert saved(loaded, tmp_path) == saved(policy, tmp_path)
+    for x, decision in reversed(pending):  # late, in another order
+        for one in (policy, loaded):
+            one.learn(x, Decision.from_json(decision.to_json()), 0.25)
+    for i in range(300):
+        decisions = [one.decide(X[i]) for one in (policy, loaded)]
+        assert decisions[0] == decisions[1]
+        for one, decision in zip((policy, loaded), decisions, strict=True):
+            one.learn(X[i], decision, float(decision.action != Y[i]))
+    assert saved(loaded, tmp_path) == saved(policy, tmp_path)
+
+
+@pytest.mark.parametrize("feedback", ["one-point", "two-point"])
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_continuous_goes_on_after_loading(feedback, leaf, tmp_path):
+    policy = teach_value(DGTContinuousBandit(-1, 4, 3, leaf, feedback=feedback, random_state=1))
+    policy.save(tmp_path / "p.dgt")
+    loaded = dgtrees.load(tmp_path / "p.dgt")
+    for i in range(100):
+        one, other = policy.decide(X[i]), loaded.decide(X[i])
+        assert one == other
+        loss = [0.1, 0.7] if feedback == "two-point" else 0.4
+        policy.learn(X[i], one, loss)
+        loaded.learn(X[i], ContinuousDecision.from_json(other.to_json()), loss)
+    assert saved(loaded, tmp_path) == saved(policy, tmp_path)
+
+
+def test_a_policy_that_has_seen_nothing_can_be_saved_too(tmp_path):
+    policy = DGTBandit(3, 2)
+    with pytest.raises(StateError, match="call decide first"):
+        policy.predict(X)
+    policy.save(tmp_path / "p.dgt")
+    loaded = dgtrees.load(tmp_path / "p.dgt")
+    assert [policy.decide(x) for x in X[:20]] == [loaded.decide(x) for x in X[:20]]
+
+
+def test_a_full_memory_survives_the_file(tmp_path):
+    recipe = replace(BanditRecipe(), capacity=50)
+    policy = teach(DGTBandit(4, 2, recipe=recipe, random_state=1))
+    policy.save(tmp_path / "p.dgt")
+    loaded = teach(dgtrees.load(tmp_path / "p.dgt"))
+    assert saved(loaded, tmp_path) == saved(teach(policy), tmp_path)
+
+
+DECISION = Decision(1, 0.5, "", 1)
+BAD = {
+    "loss above its range": (X[0], {}, 1.5, ValueError, r"between 0 and 1, got 1.5: .*loss_range"),
+    "loss below its range": (X[0], {}, -0.1, ValueError, "between 0 and 1"),
+    "loss NaN": (X[0], {}, np.nan, ValueError, "between 0 and 1, got nan"),
+    "loss of text": (X[0], {}, "bad", ValueError, "must be a number, got 'bad'"),
+    "feature NaN": (np.array([0, np.nan, 0, 0, 0]), {}, 0.5, ValueError, "nan for feature 1"),
+    "feature infinite": (np.array([0, 0, -np.inf, 0, 0]), {}, 0.5, ValueError, "-inf for feature"),
+    "feature huge": (np.array([0, 0, 1e35, 0, 0]), {}, 0.5, ValueError, "rescale"),
+    "too few features": (X[0][:3], {}, 0.5, ValueError, "must have 5 features .* got 3"),
+    "rows for a row": (X[:2], {}, 0.5, ValueError, "one row"),
+    "text": (["a"] * 5, {}, 0.5, ValueError, "row of numbers"),
+    "action too high": (X[0], {"action": 4}, 0.5, ValueError, "from 0 to 3, got 4"),
+    "action negative": (X[0], {"action": -1}, 0.5, ValueError, "from 0 to 3, got -1"),
+    "action broken": (X[0], {"action": 1.5}, 0.5, ValueError, "from 0 to 3, got 1.5"),
+    "action NaN": (X[0], {"action": np.nan}, 0.5, ValueError, "from 0 to 3, got nan"),
+    "probability 0": (X[0], {"probability": 0.0}, 0.5, ValueError, "above 0 .* got 0.0"),
+    "probability above 1": (X[0], {"probability": 1.01}, 0.5, ValueError, "at most 1, got 1.01"),
+    "probability NaN": (X[0], {"probability": np.nan}, 0.5, ValueError, "got nan"),
+    "another policy": (X[0], {"policy": "other"}, 0.5, ValueError, "got one of 'other'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_and_changes_nothing(case, tmp_path):
+    x, change, loss, error, message = BAD[case]
+    policy = teach(DGTBandit(4, 3, random_state=1), range(30))
+    before = saved(policy, tmp_path)
+    decision = DECISION._replace(**{"policy": policy.id, **change})
+    with pytest.raises(error, match=message) as caught:
+        policy.learn(x, decision, loss)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(error, match=message):
+        policy.learn_many(
+            np.array([X[1], x]) if np.shape(x) == (5,) and case != "text" else [X[1], x],
+            [DECISION._replace(policy=policy.id), decision],
+            [0.0, loss],
+        ) if case not in ("too few features", "rows for a row", "text") else policy.decide(x)
+    assert saved(policy, tmp_path) == before
+
+
+def test_other_things_than_decisions_are_refused(tmp_path):
+    policy = teach(DGTBandit(4, 3, random_state=1), range(30))
+    before = saved(policy, tmp_path)
+    with pytest.raises(TypeError, match="that decide returned, got 2"):
+        policy.learn(X[0], 2, 0.0)
+    with pytest.raises(ValueError, match="equally many, got 2, 1, 2"):
+        policy.learn_many(X[:2], [DECISION], [0.0, 0.0])
+    twin = DGTBandit(4, 3, random_state=1)
+    with pytest.raises(ValueError, match="one of this policy"):
+        policy.learn(X[0], twin.decide(X[0]), 0.0)
+    assert saved(policy, tmp_path) == before
+
+
+def test_a_first_row_that_is_refused_leaves_no_trace(tmp_path):
+    policy = DGTBandit(4, 3, random_state=1)
+    before = saved(policy, tmp_path)
+    with pytest.raises(ValueError, match="nan"):
+        policy.decide([np.nan, 1.0])
+    assert saved(policy, tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "loss", "message"),
+    [
+        ({}, np.nan, "got nan"),
+        ({}, [1.0], "pair of losses"),
+        ({}, 1.0, "pair of losses"),
+        ({"actions": (0.0,)}, [1.0, 2.0], r"has 2 action\(s\)"),
+        ({"actions": (0.0, 9.0)}, [1.0, 2.0], "between -1 and 4, got 9.0"),
+        ({"actions": (0.5, 0.5)}, [1.0, 2.0], "must differ from their centre"),
+        ({"centre": np.nan}, [1.0, 2.0], "between -1 and 4, got nan"),
+        ({"policy": "x"}, [1.0, 2.0], "got one of 'x'"),
+    ],
+)
+def test_continuous_bad_input_changes_nothing(change, loss, message, tmp_path):
+    policy = teach_value(DGTContinuousBandit(-1, 4, 2, feedback="two-point"), range(30))
+    before = saved(policy, tmp_path)
+    decision = ContinuousDecision((0.0, 0.5), 0.25, policy.id, 1)._replace(**change)
+    with pytest.raises(ValueError, match=message):
+        policy.learn(X[0], decision, loss if loss is not np.nan else [loss, loss])
+    with pytest.raises(ValueError, match=message):
+        policy.learn_many(X[:1], [decision], [loss if loss is not np.nan else [loss, loss]])
+    assert saved(policy, tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_actions": 1}, "n_actions must be a whole number from 2"),
+        ({"max_depth": 0}, "max_depth must be a whole number from 1"),
+        ({"leaf": "soft"}, "leaf must be one of"),
+        ({"recipe": "best"}, "recipe must be default, paper"),
+        ({"explore": "often"}, "explore must be a rule"),
+        ({"loss_range": (1, 0)}, "low end first"),
+        ({"loss_range": (0, np.inf)}, "finite"),
+        ({"loss_range": (0, 1, 2)}, "pair"),
+        ({"random_state": -1}, "random_state"),
+    ],
+)
+def test_wrong_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        DGTBandit(**{"n_actions": 3} | arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"low": 2.0}, "low end first"), ({"feedback": "full"}, "one-point"), ({"delta": 3}, "half")],
+)
+def test_wrong_continuous_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        DGTContinuousBandit(**{"low": 0.0, "high": 1.0} | arguments)
+
+
+def test_losses_of_another_range(tmp_path):
+    shares = DGTBandit(4, 3, random_state=1)
+    euros = DGTBandit(4, 3, random_state=1, loss_range=(-10, 30))
+    for i in range(100):
+        one, other = shares.decide(X[i]), euros.decide(X[i])
+        assert one[:2] == other[:2]
+        shares.learn(X[i], one, float(one.action != Y[i]))
+        euros.learn(X[i], other, 40 * (other.action != Y[i]) - 10)
+    np.testing.assert_allclose(euros.expected_loss(X), 40 * shares.expected_loss(X) - 10)
+
+
+def test_learn_many_is_many_learns(tmp_path):
+    one, other = (DGTBandit(4, 3, random_state=1) for _ in "ab")
+    decisions = [(one.decide(x), other.decide(x)) for x in X[:50]]
+    losses = np.linspace(0, 1, 50)
+    one.learn_many(X[:50].astype(np.float32), [d for d, _ in decisions], losses)
+    for x, (_, decision), loss in zip(X.astype(np.float32), decisions, losses, strict=False):
+        other.learn(x, decision, loss)
+    np.testing.assert_array_equal(views(one._arena).nodes, views(other._arena).nodes)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_the_tree_answers_as_the_policy_does(leaf):
+    policy = teach(DGTBandit(4, 3, leaf, random_state=1), range(400))
+    rows = X[(np.abs((X - X.mean(0)) / X.std(0)) < 4).all(axis=1)]
+    assert (policy.tree_.predict(rows).argmax(axis=1) == policy.predict(rows)).all()
+    assert (policy.tree_.apply(rows) == policy.apply(rows)).all()
+    value = teach_value(DGTContinuousBandit(-1, 4, 3, leaf, feedback="two-point", random_state=1))
+    np.testing.assert_allclose(
+        np.clip(value.tree_.predict(rows)[:, 0], -1, 4), value.predict(rows), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("feedback", ["one-point", "two-point"])
+def test_continuous_actions_stay_in_bounds_and_improve(feedback):
+    policy = DGTContinuousBandit(0, 3, 3, feedback=feedback, random_state=0)
+    start = np.mean((1.5 - Y) ** 2)
+    for passes in range(25):
+        teach_value(policy, np.random.default_rng(passes).permutation(400))
+    assert np.mean((policy.predict(X) - Y) ** 2) < 0.25 * start
+    decisions = [policy.decide(x) for x in X]
+    actions = np.array([d.actions for d in decisions])
+    assert (actions >= 0).all() and (actions <= 3).all()
+    assert {np.sign(d.action - d.centre) for d in decisions} == {-1, 1}
+
+
+def test_rows_with_gaps_and_categories_through_an_encoder(tmp_path):
+    table = np.array([[1.0, "a"], [None, "b"], [3.0, "a"], [2.0, "b"]] * 10, dtype=object)
+    encoder = Encoder().fit(columns_of(table))
+    policy = DGTBandit(2, 2, encoder=encoder, random_state=0)
+    for _ in range(20):
+        for row in table:
+            decision = policy.decide(row)
+            policy.learn(row, decision, float(decision.action != (row[1] == "b")))
+    assert policy.predict(table[:4]).tolist() == [0, 1, 0, 1]
+    policy.save(tmp_path / "p.dgt")
+    assert dgtrees.load(tmp_path / "p.dgt").decide(table[1]) == policy.decide(table[1])
+    with pytest.raises(ValueError, match="encoder's 2 columns, got 3"):
+        policy.decide([1.0, "a", 2.0])
+
+
+def test_many_threads_decide_while_one_learns():
+    """Scores are always those of one whole update: every leaf holds the same value for all."""
+    policy = DGTBandit(4, 4, explore="softmax", random_state=0)
+    policy.decide(X[0])
+    decisions, errors = [], []
+    stop = threading.Event()
+
+    def ask(thread):
+        try:
+            while not stop.is_set():
+                decisions.append(policy.decide(X[thread]))
+        except Exception as error:  # pragma: no cover
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    # The learner writes leaves of (c, -c, c, -c): a torn read would show another set of
+    # probabilities than those two that softmax can give then.
+    leaves = views(policy._arena).mean_leaves
+    for i in range(300):
+        with policy._lock:
+            leaves[:] = (1.0 if i % 2 else -1.0) * np.array([[1.0], [-1.0], [1.0], [-1.0]])
+        x = X[i]
+        policy.predict(x[None])
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    numbers = [d.number for d in decisions]
+    assert len(set(numbers)) == len(numbers)  # no decision was counted twice
+    high, low = np.exp(1) / (2 * np.exp(1) + 2 * np.exp(-1)), 0.0
+    low = 0.5 - high
+    late = [d.probability for d in decisions[len(decisions) // 2 :]]
+    assert np.allclose(sorted({round(p, 9) for p in late}), sorted({round(low, 9), round(high, 9)}))
+
+
+def test_threads_and_a_learner_leave_a_sound_policy(tmp_path):
+    policy = DGTBandit(4, 4, random_state=0)
+    answered = threading.Event()
+    queue = []
+
+    def ask(thread):
+        for i in range(thread, 400, 4):
+            queue.append((X[i], policy.decide(X[i]), Y[i]))
+
+    def learn():
+        while not (answered.is_set() and not queue):
+            if queue:
+                x, decision, y = queue.pop()
+                policy.learn(x, decision, float(decision.action != y))
+
+    learner = threading.Thread(target=learn)
+    askers = [threading.Thread(target=ask, args=(i,)) for i in range(4)]
+    for thread in (learner, *askers):
+        thread.start()
+    for thread in askers:
+        thread.join()
+    answered.set()
+    learner.join()
+    assert policy.n_answers == policy.n_decisions == 400
+    policy.save(tmp_path / "p.dgt")
+    assert (dgtrees.load(tmp_path / "p.dgt").predict(X) == policy.predict(X)).all()
+
+
+def test_copies_go_their_own_way(tmp_path):
+    policy = teach(DGTBandit(4, 3, random_state=1), range(50))
+    for twin in (copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
+        before = saved(policy, tmp_path)
+        assert saved(twin, tmp_path) == before
+        teach(twin, range(20))
+        assert saved(policy, tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"state.nodes": np.zeros((3, 2))},
+        {"state.counts": np.array([5, 0, 10**6, 0, 0, 0, 0, 0], dtype=np.int32)},
+        {"state.answers": np.full((30, 3), 9.0)},
+        {"state.leaves": np.full((4, 8), np.nan)},
+        {"state.mean": None},
+    ],
+)
+def test_files_that_do_not_fit_are_refused(change, tmp_path):
+    policy = teach(DGTBandit(4, 3, random_state=1), range(30))
+    policy.save(tmp_path / "p.dgt")
+    header, arrays = model_file.read(tmp_path / "p.dgt")
+    arrays = {name: a for name, a in (arrays | change).items() if a is not None}
+    keep = {k: v for k, v in header.items() if k not in ("arrays", "array_bytes")}
+    model_file.write(tmp_path / "q.dgt", keep, arrays)
+    with pytest.raises(ModelFileError, match="not a valid DGTBandit"):
+        dgtrees.load(tmp_path / "q.dgt")
+
+
+def test_same_seed_same_stream():
+    one, other = (teach(DGTBandit(4, 3, random_state=1)) for _ in "ab")
+    np.testing.assert_array_equal(one.probabilities(X), other.probabilities(X))
+    assert one.id != other.id

@@ -1,0 +1,143 @@
+"""The compiled online step against tests/reference_online.py."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference_online
+from dgtrees.bandit import (
+    BanditRecipe,
+    DecayingEpsilon,
+    DGTBandit,
+    Epsilon,
+    Greedy,
+    InverseGap,
+    Softmax,
+)
+from dgtrees.tree import online
+from dgtrees.tree.state import SCRATCH, new_arena, views, with_room
+
+RULES = [Epsilon(0.3), DecayingEpsilon(5, 0.1), Softmax(0.5), InverseGap(2.0, 0.5), Greedy()]
+
+recipes = st.builds(
+    BanditRecipe,
+    explore=st.sampled_from(RULES),
+    residual=st.sampled_from(["logistic", "squared"]),
+    leaf_weight_cap=st.sampled_from([1.0, 5.0, np.inf]),
+    node_weight_cap=st.sampled_from([1.0, np.inf]),
+    node_rate=st.sampled_from([1e-3, 0.05]),
+    node_rate_half=st.sampled_from([0.0, 3.0]),
+    leaf_optimizer=st.sampled_from(["adagrad", "rmsprop", "sgd"]),
+    leaf_rate=st.sampled_from([0.1, 1.0]),
+    rates_by_width=st.booleans(),
+    accumulate=st.integers(1, 4),
+    replay=st.integers(0, 3),
+    averaging=st.sampled_from([0.0, 0.1]),
+    scaling=st.sampled_from(["standard", "absolute"]),
+    clip=st.sampled_from([1.5, 5.0]),
+)
+
+
+@settings(max_examples=60)
+@given(
+    recipe=recipes,
+    height=st.integers(1, 4),
+    actions=st.integers(2, 5),
+    d=st.integers(1, 9),
+    linear=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_step_agrees_with_the_slow_learner(recipe, height, actions, d, linear, seed):
+    rng = np.random.default_rng(seed)
+    arena = new_arena(recipe.settings(d, actions, height, linear), seed)
+    state = views(arena)
+    slow = reference_online.SlowLearner(state, recipe, linear)
+    room = 100 if recipe.replay else 0
+    for _ in range(12):
+        x = 10 * rng.normal(size=d) + 3
+        action, probability, _ = online.decide(x, *arena)
+        expected, p = slow.decide(x)
+        assert action == expected
+        assert probability == pytest.approx(p[action], abs=1e-3)
+        loss = float(rng.random())
+        arena = with_room(arena, 1, room)
+        online.learn_one(x, action, loss, probability, *arena)
+        slow.learn(x, action, loss, probability)
+    state = views(arena)
+    close = {"rtol": 1e-3, "atol": 2e-4}
+    np.testing.assert_allclose(state.nodes, slow.nodes, **close)
+    np.testing.assert_allclose(state.leaves.T, slow.leaves, **close)
+    if linear:
+        np.testing.assert_allclose(state.slopes, slow.slopes, **close)
+    if recipe.averaging:
+        np.testing.assert_allclose(state.mean_nodes, slow.means["nodes"], **close)
+        np.testing.assert_allclose(state.mean_leaves.T, slow.means["leaves"], **close)
+    assert [int(r) for r in state.random] == slow.random
+
+
+@given(
+    scores=st.lists(st.floats(-30, 30), min_size=2, max_size=8),
+    rule=st.sampled_from(RULES),
+    seen=st.integers(0, 10**6),
+)
+def test_probabilities_of_every_rule(scores, rule, seen):
+    found = rule.probabilities(scores, seen)
+    np.testing.assert_allclose(
+        found, reference_online.action_probabilities(scores, rule, seen), atol=1e-12
+    )
+    assert found.sum() == pytest.approx(1.0)
+    assert (found >= 0).all()
+
+
+def test_actions_are_drawn_with_the_probability_that_is_reported():
+    policy = DGTBandit(3, 1, explore=Softmax(1.0), random_state=0)
+    x = np.ones(2)
+    policy.decide(x)
+    views(policy._arena).mean_leaves[:] = np.array([[0.0], [1.0], [2.0]])
+    views(policy._arena).leaves[:] = np.array([[0.0], [1.0], [2.0]])
+    decisions = [policy.decide(x) for _ in range(20_000)]
+    share = np.bincount([d.action for d in decisions]) / len(decisions)
+    expected = policy.probabilities(x[None])[0]
+    assert np.abs(share - expected).max() < 0.015
+    assert {d.probability for d in decisions} == set(expected)
+
+
+def test_running_standardisation_is_that_of_all_rows():
+    rng = np.random.default_rng(0)
+    X = 1e6 + rng.normal(size=(500, 3)) * [1.0, 1e-3, 0.0]
+    policy = DGTBandit(2, 1, random_state=0)
+    for x in X:
+        policy.learn(x, policy.decide(x), 0.5)
+    state = views(policy._arena)
+    np.testing.assert_allclose(state.shift + state.mean, X.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(1 / state.inverse_scale[:2], X.std(axis=0)[:2], rtol=1e-6)
+    assert state.inverse_scale[2] == 0  # a constant column says nothing
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: r.rule)
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_the_stream_does_what_decide_and_learn_do(rule, leaf):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(300, 4)), rng.integers(3, size=300)
+    recipe = replace(BanditRecipe(), replay=2, capacity=64)
+    one, other = (DGTBandit(3, 3, leaf, explore=rule, recipe=recipe, random_state=5) for _ in "ab")
+    losses = one._stream(X, y, np.arange(300), np.zeros(8, dtype=np.int64), "0-1")
+    for i in range(300):
+        decision = other.decide(X[i])
+        other.learn(X[i], decision, float(decision.action != y[i]))
+        assert losses[i] == float(decision.action != y[i])
+    for name, array in views(one._arena)._asdict().items():
+        if name not in SCRATCH:
+            np.testing.assert_array_equal(array, getattr(views(other._arena), name), name)
+
+
+def test_a_full_memory_forgets_its_oldest_rows():
+    recipe = replace(BanditRecipe(), replay=1, capacity=8)
+    policy = DGTBandit(2, 1, recipe=recipe, random_state=0)
+    for i in range(21):
+        x = np.array([float(i)])
+        policy.learn(x, policy.decide(x), 1.0)
+    assert sorted(views(policy._arena).memory[:, 0]) == list(range(13, 21))
