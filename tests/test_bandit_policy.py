@@ -250,7 +250,7 @@ def test_learn_many_is_many_learns(tmp_path):
 @pytest.mark.parametrize("leaf", ["constant", "linear"])
 def test_the_tree_answers_as_the_policy_does(leaf):
     policy = teach(DGTBandit(4, 3, leaf, random_state=1), range(400))
-    rows = X[(np.abs((X - X.mean(0)) / X.std(0)) < 4).all(axis=1)]
+    rows = X[(np.abs((X - X.mean(0)) / X.std(0)) < 2).all(axis=1)]
     assert (policy.tree_.predict(rows).argmax(axis=1) == policy.predict(rows)).all()
     assert (policy.tree_.apply(rows) == policy.apply(rows)).all()
     value = teach_value(DGTContinuousBandit(-1, 4, 3, leaf, feedback="two-point", random_state=1))

@@ -59,9 +59,11 @@ def test_step_agrees_with_the_slow_learner(recipe, height, actions, d, linear, s
     for _ in range(12):
         x = 10 * rng.normal(size=d) + 3
         action, probability, _ = online.decide(x, *arena)
+        second, best = np.sort(slow.scores(x))[-2:]
         expected, p = slow.decide(x)
-        assert action == expected
-        assert probability == pytest.approx(p[action], abs=1e-3)
+        if best - second > 1e-5:  # a tie is decided by rounding, in either
+            assert action == expected
+            assert probability == pytest.approx(p[action], abs=1e-3)
         loss = float(rng.random())
         arena = with_room(arena, 1, room)
         online.learn_one(x, action, loss, probability, *arena)

@@ -6,6 +6,9 @@ learner remembers is one `State` of arrays that the functions change in place, e
 told is one `Settings` of numbers, and the loop over a stream (`simulate`) calls the same step as a
 single `learn_one` from Python, so that both give the same state bit for bit.
 
+Only functions that take plain arrays are cached on disk: a cache that names the classes of `state`
+could not be read after these have changed.
+
 Callers check their input and hold a lock: the functions release the GIL and share scratch arrays.
 
 The tree is complete, in level order, and works on standardised features with a constant 1
@@ -73,7 +76,7 @@ _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 # Random numbers: SplitMix64, whose state is a single counter.
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _uniform(random, stream):
     """The next number in [0, 1) of a stream."""
     random[stream] += _STEP
@@ -87,7 +90,7 @@ def _uniform(random, stream):
 # Features
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _observe(x, settings, state):
     """Count a raw row into the running mean (Welford) and the scale of its features."""
     seen = state.counts[SEEN] + 1
@@ -112,7 +115,7 @@ def _observe(x, settings, state):
             state.inverse_scale[j] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _standardise_raw(x, state, clip):
     for j in range(x.shape[0]):
         z = (x[j] - state.shift[j] - state.mean[j]) * state.inverse_scale[j]
@@ -120,7 +123,7 @@ def _standardise_raw(x, state, clip):
     state.x[x.shape[0]] = 1.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _standardise_kept(row, state, clip):
     for j in range(row.shape[0]):
         z = (row[j] - state.mean[j]) * state.inverse_scale[j]
@@ -131,7 +134,7 @@ def _standardise_kept(row, state, clip):
 # Forward
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _descend(nodes, x):
     """Leaf of a standardised row."""
     node = 0
@@ -140,7 +143,7 @@ def _descend(nodes, x):
     return node - nodes.shape[0]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _score(leaves, slopes, x, leaf, k):
     total = leaves[k, leaf]
     if slopes.shape[0]:
@@ -148,7 +151,7 @@ def _score(leaves, slopes, x, leaf, k):
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _answer(x, settings, state, scores):
     """Leaf of a raw row; its outputs go to `scores`. From averaged parameters if there are any."""
     _standardise_raw(x, state, settings.clip)
@@ -170,7 +173,7 @@ def outputs(X, leaves, scores, *arena):
         leaves[row] = _answer(X[row], settings, state, scores[row])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _sigmoid(z):
     if z >= 0.0:
         return 1.0 / (1.0 + np.exp(-z))
@@ -214,7 +217,7 @@ def action_probabilities(scores, rule, a, b, seen, probabilities):
     probabilities[best] += 1.0 - share
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _sample(probabilities, draw):
     """The action at which the running sum of probabilities passes `draw`."""
     last = 0
@@ -228,7 +231,7 @@ def _sample(probabilities, draw):
     return last
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _decide(x, settings, state):
     """Action for a raw row, the probability with which it was drawn, and the row's leaf."""
     leaf = _answer(x, settings, state, state.scores)
@@ -244,7 +247,7 @@ def _decide(x, settings, state):
     return action, state.probabilities[action], leaf
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _perturb(x, settings, state):
     """Where to act for a raw row: a centre, a signed step from it, and the row's leaf."""
     _standardise_raw(x, state, settings.clip)
@@ -259,7 +262,7 @@ def _perturb(x, settings, state):
 # Backward
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _derivative(feedback, z, answer):
     """Derivative of the loss with respect to the output that was acted on."""
     if feedback == _SLOPE:
@@ -273,7 +276,7 @@ def _derivative(feedback, z, answer):
     return residual
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _update_nodes(settings, state):
     """RMSprop on all nodes, with the sum of the gradients since the last time."""
     decay = np.float32(settings.node_decay)
@@ -293,7 +296,7 @@ def _update_nodes(settings, state):
             gradient[j] = zero
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _rmsprop(values, gradients, squares, rate, decay):
     for k in range(values.shape[0]):
         for i in range(values.shape[1]):
@@ -303,14 +306,14 @@ def _rmsprop(values, gradients, squares, rate, decay):
             gradients[k, i] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _average(mean, values, share):
     for k in range(values.shape[0]):
         for i in range(values.shape[1]):
             mean[k, i] += share * (values[k, i] - mean[k, i])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _update_leaf(settings, state, k, leaf, g):
     """AdaGrad and SGD act at once and on the entries concerned; RMSprop on all, at intervals."""
     if settings.leaf_optimizer == _ADAGRAD:
@@ -335,7 +338,7 @@ def _update_leaf(settings, state, k, leaf, g):
                 state.slope_gradient[k, j] += g * state.x[j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _step(k, answer, probability, settings, state):
     """Learn from one answered query whose standardised row is in `state.x`."""
     nodes, x, a = state.nodes, state.x, state.activations
@@ -393,7 +396,7 @@ def _step(k, answer, probability, settings, state):
     return leaf
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _learn_one(x, action, answer, probability, settings, state):
     """Learn from one answered query and from `settings.replay` remembered ones; the row's leaf."""
     _observe(x, settings, state)
@@ -418,7 +421,7 @@ def _learn_one(x, action, answer, probability, settings, state):
     return leaf
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _learn_slope(x, step, loss, other, settings, state):
     """Learn from the loss at centre + step and, for two points, from the other at centre - step."""
     if settings.two_point:  # eqn:twopoint
@@ -436,7 +439,7 @@ def _learn_slope(x, step, loss, other, settings, state):
     return _learn_one(x, 0, slope, 1.0, settings, state)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _known_loss(kind, action, y):
     error = action - y
     return error * error if kind == _SQUARED_ERROR else abs(error)

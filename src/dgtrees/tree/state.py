@@ -9,6 +9,7 @@ compiled, for the step itself.
 from __future__ import annotations
 
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numba import njit
@@ -96,10 +97,14 @@ SCRATCH = ("x", "activations", "value", "reach", "scores", "probabilities")
 """Fields of a state that hold nothing between two calls."""
 
 
+LAYOUT = float(crc32(repr((Settings._fields, State._fields)).encode()))
+"""Compiled code that was cached for another layout must not touch these arrays."""
+
+
 class Arena(NamedTuple):
     """Settings and state as the compiled functions take them."""
 
-    told: np.ndarray  # the settings, as float64
+    told: np.ndarray  # the settings and the layout's number, as float64
     floats: np.ndarray
     singles: np.ndarray  # float32
     integers: np.ndarray
@@ -107,7 +112,7 @@ class Arena(NamedTuple):
     answers: np.ndarray
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def settings_of(told):
     """The settings by name."""
     return Settings(
@@ -138,14 +143,16 @@ def settings_of(told):
     )
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _part(array, start, rows, columns):
     return array[start : start + rows * columns].reshape((rows, columns))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def opened(told, floats, singles, integers, memory, answers):
     """The state by name: views into the arena."""
+    if told[-1] != LAYOUT:
+        raise RuntimeError("compiled code of another version: delete dgtrees' __pycache__ folders")
     settings = settings_of(told)
     d, outputs = settings.n_features, settings.n_outputs
     D = d + 1
@@ -204,7 +211,7 @@ def new_arena(settings: Settings, seed: int, leaf_spread: float = 0.0) -> Arena:
     sloped = outputs if settings.linear else 0
     averaged = settings.averaging > 0
     arena = Arena(
-        told=np.array(settings, dtype=np.float64),
+        told=np.array([*settings, LAYOUT], dtype=np.float64),
         floats=np.zeros(
             (3 + averaged) * (outputs * leaves + sloped * (d + 1))
             + (5 * d + 2 * leaves)
