@@ -54,7 +54,7 @@ class Curve:
         import matplotlib.pyplot as plt
 
         if ax is None:
-            _, ax = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
+            _, ax = plt.subplots(figsize=(7.5, 4.0), layout="constrained")
         style: dict[str, Any] = {"marker": ".", "markersize": 5}
         name = f"{label}: " if label else ""
         (line,) = ax.plot(
@@ -68,7 +68,8 @@ class Curve:
             )  # fmt: skip
         ax.set_xlabel("answered queries")
         ax.set_ylabel("accuracy" if self.accuracy else "mean loss")
-        ax.legend(frameon=False)
+        # Beside the axes: inside, it would hide curves wherever it stood.
+        ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         ax.spines[["top", "right"]].set_visible(False)
         return ax
 

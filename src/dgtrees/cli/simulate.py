@@ -1,0 +1,207 @@
+"""`dgt simulate`: a labelled table as a stream of queries, answered by a loss only."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from dgtrees.cli import options as o
+from dgtrees.cli.fit import read_labelled, read_validation
+from dgtrees.cli.output import check_output, report, save_model
+
+__all__ = ["simulate"]
+
+_RIVALS = ("linear", "vw")
+
+
+def simulate(
+    train: Annotated[str, typer.Argument(help="Labelled table; - reads standard input.")],
+    target: o.Target = None,
+    queries: Annotated[
+        int | None, typer.Option(help="Queries to answer; as many as there are rows if not given.")
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option(help="Table to measure on, which no policy learns from.")
+    ] = None,
+    test_fraction: Annotated[
+        float, typer.Option(help="Share of the rows to measure on, without --test.")
+    ] = 0.2,
+    against: Annotated[
+        str | None,
+        typer.Option(help="Rivals to compare with, such as vw,linear (VW needs dgtrees[vw])."),
+    ] = None,
+    max_depth: Annotated[
+        int | None,
+        typer.Option(
+            "--max-depth", "-d", help="Height of the tree; 8 for classes, 6 for values by default."
+        ),
+    ] = None,
+    leaf: Annotated[
+        str, typer.Option(help="What a leaf holds: constant, or linear in the features.")
+    ] = "constant",
+    recipe: Annotated[
+        str, typer.Option(help="How it learns: default, or paper for the paper's way.")
+    ] = "default",
+    feedback: Annotated[
+        str, typer.Option(help="For values: one-point or two-point, the actions tried a query.")
+    ] = "two-point",
+    png: Annotated[
+        str | None, typer.Option(help="Draw the curves into this picture (.png, .svg or .pdf).")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Save the policy here, to go on later.")
+    ] = None,
+    task: o.Task = "auto",
+    drop: o.Drop = None,
+    category: o.Category = None,
+    number: o.Number = None,
+    seed: o.Seed = 0,
+    format: o.Format = None,
+    delimiter: o.Delimiter = None,
+    header: o.Header = None,
+    encoding: o.Encoding = "utf-8",
+    decimal: o.Decimal = ".",
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Let a policy answer the rows of a table and tell it nothing but the loss of its answers.
+
+    Classes become actions with loss 0 if right and 1 if wrong; values are guessed with squared
+    error as the loss. Every query is asked once. Shown are the share of right answers (or the
+    mean loss) while learning, and that of the greedy policy on rows it never learns from.
+    """
+    for path in (png, output):
+        if path is not None:
+            check_output(path)
+    rivals = _rivals(against)
+    reading = o.reading_options(format, delimiter, header, encoding, decimal)
+    columns = o.column_options(drop, category, number)
+    table = read_labelled(train, target, task=task, **columns, **reading)
+    held = None if test is None else read_validation(test, table, None, reading)
+    parts = _parts(table, held, test_fraction, seed)
+    policies = _policies(table, parts, max_depth, leaf, recipe, feedback, rivals, seed)
+
+    from dgtrees.bandit import simulate as run
+
+    curves = {}
+    show = o.on_terminal() and not (quiet or json)
+    X, y, X_test, y_test = parts
+    scaled, scaled_test = _standardised(X, X_test)
+    for name, policy in policies.items():
+        vw = name == "vw"  # which learns far better from features of one scale
+        curves[name] = run(
+            policy,
+            scaled if vw else X,
+            y,
+            X_test=scaled_test if vw else X_test,
+            y_test=y_test,
+            queries=queries,
+            random_state=seed,
+            progress=show,
+        )
+    if png is not None:
+        _draw(curves, png)
+    if output is not None:
+        save_model(policies["dgt"], output)
+    result = {
+        "task": table.task,
+        "queries": next(iter(curves.values())).queries,
+        "curves": {
+            name: {"held_out": curve.held_out, "progressive": curve.progressive}
+            for name, curve in curves.items()
+        },
+    }
+    report(result, _text(curves), as_json=json, quiet=quiet, clear=output != "-")
+
+
+def _rivals(against: str | None) -> list[str]:
+    names = [name.strip() for name in (against or "").split(",") if name.strip()]
+    for name in names:
+        if name not in _RIVALS:
+            raise ValueError(f"--against must name some of {', '.join(_RIVALS)}, got {name!r}")
+    return names
+
+
+def _parts(table: Any, held: Any, fraction: float, seed: int) -> tuple[Any, ...]:
+    """Encoded rows to learn from and to measure on, as floats."""
+    from dgtrees.data.encoder import Encoder, columns_of
+
+    if not 0 < fraction < 1:
+        raise ValueError(f"--test-fraction must be between 0 and 1, got {fraction}")
+    columns = columns_of(table.X)
+    encoder = Encoder().fit(columns)
+    X, y = encoder.expand(columns), table.y
+    if held is not None:
+        return X, y, encoder.expand(columns_of(held.X)), held.y
+    order = np.random.default_rng(seed).permutation(len(y))
+    count = max(1, round(fraction * len(y)))
+    if count >= len(y):
+        raise ValueError(f"{table.source}: {len(y)} rows are too few to hold some out: give more")
+    return X[order[count:]], y[order[count:]], X[order[:count]], y[order[:count]]
+
+
+def _standardised(*parts: np.ndarray) -> list[np.ndarray]:
+    """Rows by mean and deviation of the first part, at most 5 deviations away."""
+    scale = parts[0].std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    return [np.clip((part - parts[0].mean(axis=0)) / scale, -5.0, 5.0) for part in parts]
+
+
+def _policies(
+    table: Any,
+    parts: tuple[Any, ...],
+    max_depth: int | None,
+    leaf: str,
+    recipe: str,
+    feedback: str,
+    rivals: list[str],
+    seed: int,
+) -> dict[str, Any]:
+    """The tree, and its rivals, by name."""
+    from dgtrees import DGTBandit, DGTContinuousBandit
+
+    depth = {} if max_depth is None else {"max_depth": max_depth}
+    common = {**depth, "leaf": leaf, "recipe": recipe, "random_state": seed}
+    if table.task == "classification":
+        from dgtrees.baselines import EpsilonGreedyLinear, VWBandit
+
+        actions = len(np.unique(parts[1]))
+        found: dict[str, Any] = {"dgt": DGTBandit(actions, **common)}
+        makers: dict[str, Any] = {"linear": EpsilonGreedyLinear, "vw": VWBandit}
+        return found | {name: makers[name](actions, random_state=seed) for name in rivals}
+    if "vw" in rivals:
+        raise ValueError("--against vw is for classes, and this target is a value: leave it out")
+    low, high = float(parts[1].min()), float(parts[1].max())
+    found = {"dgt": DGTContinuousBandit(low, high, feedback=feedback, **common)}
+    if "linear" in rivals:
+        from dgtrees.baselines import LinearContinuousBandit
+
+        found["linear"] = LinearContinuousBandit(
+            low=low, high=high, feedback=feedback, random_state=seed
+        )
+    return found
+
+
+def _text(curves: dict[str, Any]) -> str:
+    """A line a checkpoint: the greedy policy on new rows, and in brackets while learning."""
+    first = next(iter(curves.values()))
+    what = "share of right answers" if first.accuracy else "mean squared error"
+    lines = [f"{what} on rows held out (while learning), after so many queries", ""]
+    lines.append(f"{'queries':>9}" + "".join(f"{name:>20}" for name in curves))
+    for i, count in enumerate(first.queries):
+        cells = [f"{c.held_out[i]:.4g} ({c.progressive[i]:.4g})" for c in curves.values()]
+        lines.append(f"{count:>9,}" + "".join(f"{cell:>20}" for cell in cells))
+    return "\n".join(lines)
+
+
+def _draw(curves: dict[str, Any], path: str) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    axes = None
+    for name, curve in curves.items():
+        axes = curve.plot(axes, label=name)
+    if axes is not None:
+        axes.figure.savefig(path, dpi=130)
