@@ -116,7 +116,7 @@ def test_plot_shows_both_lines():
     ax = curve.plot(label="tree")
     assert [line.get_label() for line in ax.lines] == [
         "tree: held-out rows",
-        "tree: answered queries",
+        "tree: while learning",
     ]
     assert ax.get_ylabel() == "accuracy"
     curve = simulate(DGTContinuousBandit(0, 5, 2), X, VALUES, queries=100)

@@ -48,6 +48,21 @@ print(model.predict(row)[0], model.apply(row)[0], 'torch' in sys.modules)
     assert run(code) == f"{model.predict(row)[0]} {model.apply(row)[0]} False"
 
 
+def test_a_bandit_leaves_torch_and_scikit_learn_alone(tmp_path):
+    code = f"""
+import sys, dgtrees
+from dgtrees.bandit import simulate
+policy = dgtrees.DGTBandit(2, 2, random_state=0)
+for i in range(20):
+    x = [i % 2, i % 3]
+    policy.learn(x, policy.decide(x), 0.5)
+policy.save({str(tmp_path / "p.dgt")!r})
+dgtrees.load({str(tmp_path / "p.dgt")!r}).decide(x)
+print(sorted({{'torch', 'sklearn'}} & set(sys.modules)))
+"""
+    assert run(code) == "[]"
+
+
 def test_only_kernels_use_numba_and_only_the_command_prints():
     for path in (ROOT / "src" / "dgtrees").rglob("*.py"):
         text = path.read_text()

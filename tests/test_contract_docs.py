@@ -16,7 +16,9 @@ def blocks(path, language):
 
 
 @pytest.mark.parametrize(
-    "page", [ROOT / "README.md", ROOT / "docs" / "quickstart.md"], ids=lambda p: p.name
+    "page",
+    [ROOT / "README.md", ROOT / "docs" / "quickstart.md", ROOT / "docs" / "bandits.md"],
+    ids=lambda p: p.name,
 )
 def test_examples_run_from_top_to_bottom(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -134,7 +134,10 @@ class OnlineTree:
                 f"a row must have the encoder's {len(self.encoder.columns)} columns, "
                 f"got {X.shape[1]}: use the encoder this policy was given"
             )
-        return np.ascontiguousarray(self.encoder.expand(columns_of(X)))
+        rows = np.ascontiguousarray(self.encoder.expand(columns_of(X)))
+        if not (np.abs(rows) <= online.LARGEST).all():
+            self._refuse(rows)
+        return rows
 
     def _check_width(self, width: int) -> None:
         if self._arena is not None and width != self._arena.memory.shape[1]:

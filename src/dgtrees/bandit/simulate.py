@@ -59,12 +59,12 @@ class Curve:
         name = f"{label}: " if label else ""
         (line,) = ax.plot(
             self.queries, self.held_out or self.progressive, **style,
-            label=f"{name}{'held-out rows' if self.held_out else 'answered queries'}",
+            label=f"{name}{'held-out rows' if self.held_out else 'while learning'}",
         )  # fmt: skip
         if self.held_out:
             ax.plot(
                 self.queries, self.progressive, **style, color=line.get_color(), alpha=0.5,
-                linestyle="--", label=f"{name}answered queries",
+                linestyle="--", label=f"{name}while learning",
             )  # fmt: skip
         ax.set_xlabel("answered queries")
         ax.set_ylabel("accuracy" if self.accuracy else "mean loss")
