@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SET_UP := .venv/.set-up
 
-.PHONY: demo test check bench accuracy docs refresh format clean help
+.PHONY: demo test check bench accuracy bandit docs refresh format clean help
 
 help:
 	@echo "make demo      train trees on two bundled data sets, compare, draw: results in demo/"
@@ -13,6 +13,7 @@ help:
 	@echo "make check     style, types, architecture, documentation"
 	@echo "make bench     speed, as ratios measured side by side"
 	@echo "make accuracy  the paper's data sets, 5 seeds (needs the data: DGTREES_DATA)"
+	@echo "make bandit    the same as streams of queries, 3 seeds"
 
 $(SET_UP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -39,16 +40,20 @@ format: $(SET_UP)
 	$(BIN)/ruff format .
 
 refresh: $(SET_UP)
-	$(BIN)/python docs/refresh.py docs/quickstart.md docs/tables.md docs/command.md docs/data.md
+	$(BIN)/python docs/refresh.py docs/quickstart.md docs/tables.md docs/command.md docs/data.md docs/bandits.md
 
 docs: $(SET_UP)
 	$(BIN)/mkdocs serve
 
 bench: $(SET_UP)
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.bandit_speed
 
 accuracy: $(SET_UP)
 	$(BIN)/python -m benchmarks.accuracy
+
+bandit: $(SET_UP)
+	$(BIN)/python -m benchmarks.bandit
 
 clean:
 	rm -rf .venv site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis

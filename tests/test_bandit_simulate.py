@@ -121,3 +121,15 @@ def test_plot_shows_both_lines():
     assert ax.get_ylabel() == "accuracy"
     curve = simulate(DGTContinuousBandit(0, 5, 2), X, VALUES, queries=100)
     assert curve.plot(ax).get_ylabel() == "mean loss"
+
+
+def test_rivals_play_the_same_stream():
+    from dgtrees.baselines import EpsilonGreedyLinear, LinearContinuousBandit
+
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    y = (X[:, 0] > 0).astype(int)
+    curve = simulate(EpsilonGreedyLinear(2, random_state=0), X, y, X_test=X, y_test=y)
+    assert curve.held_out[-1] > 0.9 and curve.leaves == [] and len(curve.progressive) == 10
+    linear = LinearContinuousBandit(-4.0, 4.0, feedback="two-point", random_state=0)
+    curve = simulate(linear, X, X[:, 0], X_test=X, y_test=X[:, 0], queries=2000)
+    assert not curve.accuracy and curve.held_out[-1] < 0.1

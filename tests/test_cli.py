@@ -247,6 +247,24 @@ def test_stream_equals_partial_fit(shop, tmp_path):
     assert np.array_equal(dgtrees.load(saved).predict(table.X), fitted.predict(table.X))
 
 
+def test_simulate(shop, tmp_path, capsys):
+    train, png, saved = shop / "train.csv", tmp_path / "curve.png", tmp_path / "policy.dgt"
+    options = ["-t", "buys", "--drop", "spent", "--queries", "600", "-d", "3", "--json"]
+    arguments = [train, *options, "--against", "linear", "--png", png, "-o", saved]
+    assert dgt("simulate", *arguments) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert set(result["curves"]) == {"dgt", "linear"} and result["queries"][-1] == 600
+    for curve in result["curves"].values():
+        assert len(curve["held_out"]) == 10 and curve["held_out"][-1] > 0.6
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert dgtrees.load(saved).n_answers == 600
+    arguments = [train, "-t", "spent", "--queries", "300", "-d", "2", "--test", shop / "new.csv"]
+    assert dgt("simulate", *arguments, "--against", "linear") == 0
+    assert "mean squared error" in capsys.readouterr().out
+    assert "is for classes" in failure(capsys, "simulate", *arguments, "--against", "vw")
+    assert "must name some of" in failure(capsys, "simulate", *arguments, "--against", "cart")
+
+
 STREAM_UNDER_LIMIT = """
 import re, resource, sys
 from dgtrees.cli.app import run
