@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -99,8 +100,9 @@ def fit(
     check_output(output)
     started = time.perf_counter()
     learn = _fit_stream if stream else _fit_whole
+    silent = quiet or json
     model, rows, held_out = learn(
-        train, val, parameters, own, target, task, weight, columns, reading, passes, quiet or json
+        _Job(train, val, parameters, own, target, task, weight, columns, reading, passes, silent)
     )
     seconds = time.perf_counter() - started
     save_model(model, output)
@@ -130,6 +132,23 @@ def _summary(result: dict[str, Any]) -> str:
         if f"validation_{name}" in result:
             lines.insert(1, f"validation {name}: {said(result[f'validation_{name}'])}")
     return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What the command line asks for."""
+
+    train: str
+    val: str | None
+    parameters: dict[str, Any]
+    own: dict[str, dict[str, Any]]
+    target: str | None
+    task: str
+    weight: str | None
+    columns: dict[str, Any]
+    reading: dict[str, Any]
+    passes: int
+    silent: bool
 
 
 def new_estimator(task: str, parameters: dict[str, Any], own: dict[str, dict[str, Any]]) -> Any:
@@ -162,7 +181,9 @@ def read_labelled(source: str, target: str | None, **how: Any) -> Any:
     return table
 
 
-def read_validation(val: str, table: Any, weight: str | None, reading: dict[str, Any]) -> Any:
+def read_validation(
+    val: str, table: Any, weight: str | None, reading: dict[str, Any], classes: Any = None
+) -> Any:
     """Validation rows with the training table's columns."""
     from dgtrees.errors import DataError
 
@@ -176,7 +197,7 @@ def read_validation(val: str, table: Any, weight: str | None, reading: dict[str,
         **reading,
     )
     if table.task == "classification":
-        known = set(table.y.tolist())
+        known = set((table.y if classes is None else classes).tolist())
         unknown = [label for label in held.y.tolist() if label not in known]
         if unknown:
             raise DataError(
@@ -195,28 +216,18 @@ def score(model: Any, X: Any, y: Any, weight: Any = None) -> dict[str, float]:
     return {"rmse": float(root_mean_squared_error(y, model.predict(X), sample_weight=weight))}
 
 
-def _fit_whole(
-    train: str,
-    val: str | None,
-    parameters: dict[str, Any],
-    own: dict[str, dict[str, Any]],
-    target: str | None,
-    task: str,
-    weight: str | None,
-    columns: dict[str, Any],
-    reading: dict[str, Any],
-    passes: int,
-    silent: bool,
-) -> tuple[Any, int, dict[str, float]]:
-    if passes != 1:
+def _fit_whole(job: _Job) -> tuple[Any, int, dict[str, float]]:
+    if job.passes != 1:
         raise ValueError("--passes goes with --stream: use --max-epochs for a table in memory")
-    table = read_labelled(train, target, task=task, weight=weight, **columns, **reading)
-    model = new_estimator(table.task, parameters, own)
+    table = read_labelled(
+        job.train, job.target, task=job.task, weight=job.weight, **job.columns, **job.reading
+    )
+    model = new_estimator(table.task, job.parameters, job.own)
     rows = len(table)
-    if val is None:
+    if job.val is None:
         model.fit(table.X, table.y, sample_weight=table.weight)
         return model, rows, _own_validation(model)
-    held = read_validation(val, table, weight, reading)
+    held = read_validation(job.val, table, job.weight, job.reading)
     model.fit(
         table.X,
         table.y,
@@ -238,47 +249,37 @@ def _own_validation(model: Any) -> dict[str, float]:
     return {"validation_rmse": float(model.best_score_ * model._trainer_.y_scale[0])}
 
 
-def _fit_stream(
-    train: str,
-    val: str | None,
-    parameters: dict[str, Any],
-    own: dict[str, dict[str, Any]],
-    target: str | None,
-    task: str,
-    weight: str | None,
-    columns: dict[str, Any],
-    reading: dict[str, Any],
-    passes: int,
-    silent: bool,
-) -> tuple[Any, int, dict[str, float]]:
+def _fit_stream(job: _Job) -> tuple[Any, int, dict[str, float]]:
     from dgtrees.cli.progress import batches_bar
     from dgtrees.data.tables import TableStream
 
-    if train == "-":
+    if job.train == "-":
         raise ValueError(
             "--stream reads its file more than once, which standard input cannot: give a file"
         )
-    if target is None:
+    if job.target is None:
         raise ValueError("--stream needs --target: say which column to learn")
-    if parameters["max_epochs"] is not None:
+    if job.parameters["max_epochs"] is not None:
         raise ValueError("--max-epochs is for tables in memory: use --passes with --stream")
-    if passes < 1:
-        raise ValueError(f"--passes must be at least 1, got {passes}")
-    if parameters["validation_fraction"] is not None:
+    if job.passes < 1:
+        raise ValueError(f"--passes must be at least 1, got {job.passes}")
+    if job.parameters["validation_fraction"] is not None:
         raise ValueError("--validation-fraction needs all rows at once: give --val a file instead")
-    source = TableStream(train, target, task=task, weight=weight, **columns, **reading)
-    model = new_estimator(source.task or "regression", parameters, own)
+    source = TableStream(
+        job.train, job.target, task=job.task, weight=job.weight, **job.columns, **job.reading
+    )
+    model = new_estimator(source.task or "regression", job.parameters, job.own)
     first_call = {} if source.classes is None else {"classes": source.classes}
-    with batches_bar(source.n_rows * passes, o.on_terminal() and not silent) as advance:
-        for _ in range(passes):
+    with batches_bar(source.n_rows * job.passes, o.on_terminal() and not job.silent) as advance:
+        for _ in range(job.passes):
             for table in source:
                 advance(len(table))
                 if table.weight is not None and not table.weight.any():
                     continue  # rows of weight 0 are as good as not there
                 model.partial_fit(table.X, table.y, sample_weight=table.weight, **first_call)
                 first_call = {}
-    if val is None:
+    if job.val is None:
         return model, source.n_rows, {}
-    held = read_validation(val, table, weight, reading)
+    held = read_validation(job.val, table, job.weight, job.reading, source.classes)
     scores = score(model, held.X, held.y, held.weight)
     return model, source.n_rows, {f"validation_{name}": value for name, value in scores.items()}

@@ -174,6 +174,12 @@ def dates_refused(place: Place, what: str, row: int | None = None) -> DataError:
     )
 
 
+def cannot_be_used(column: pa.ChunkedArray, place: Place, error: Exception) -> DataError:
+    """The error for a type of column that Arrow itself refuses to convert."""
+    reason = " ".join(str(error).split())[:120]
+    return place.error(f"the type {column.type} cannot be used ({reason}): convert or drop it")
+
+
 def shown(value: Any) -> str:
     """A value as errors quote it, shortened."""
     text = str(value)

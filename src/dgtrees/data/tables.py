@@ -16,25 +16,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dgtrees.data.columns import (
-    MISSING_MARKS,
-    NUMBER,
-    Place,
-    all_match,
-    is_text,
-    shown,
-    typed_column,
-    typed_text,
-)
-from dgtrees.data.formats import Batch, batches
+from dgtrees.data.batch import Batch
+from dgtrees.data.columns import Place, cannot_be_used, shown, typed_column, typed_text
+from dgtrees.data.formats import batches
+from dgtrees.data.targets import read_target, refuse_missing, target_column
 from dgtrees.errors import DataError
 
 __all__ = ["Columns", "Table", "TableStream", "read_table", "typed"]
 
-MAX_CLASSES = 26
-"""Whole numbers are classes where there are at most so many different ones."""
-
-_MOST_CLASSES = 10_000
 _KINDS = ("number", "category")
 
 
@@ -191,8 +180,8 @@ class TableStream:
         distinct: pa.Array | None = None
         for batch in batches(self.source, **self.reading):
             name = _named(batch, target, "target")
-            column = _target_column(batch, name)
-            _refuse_missing(column, batch, Place(batch.source, name, batch.row_name))
+            column = target_column(batch, name)
+            refuse_missing(column, batch, Place(batch.source, name, batch.row_name))
             found = pc.unique(column.combine_chunks())
             distinct = found if distinct is None else pc.unique(pa.concat_arrays([distinct, found]))
             self.n_rows += batch.rows
@@ -201,7 +190,7 @@ class TableStream:
         whole = Batch(
             [name], [pa.chunked_array([distinct])], batch.text, lambda row: "target", batch.source
         )
-        y, self.task = _target(whole, name, task, self.n_rows, self.reading.get("decimal", "."))
+        y, self.task = read_target(whole, name, task, self.n_rows, self.reading.get("decimal", "."))
         if self.task == "classification":
             self.classes = np.unique(y)
 
@@ -228,7 +217,7 @@ def typed(batch: Batch, columns: Columns, task: str, classes: Any = None) -> Tab
     y, name, found = None, None, None
     if target is not None:
         name = _named(batch, target, "target")
-        y, found = _target(batch, name, task, batch.rows, decimal, classes)
+        y, found = read_target(batch, name, task, batch.rows, decimal, classes)
     weight, weight_name = batch.weight, None
     if columns.weight is not None:
         weight_name = _named(batch, columns.weight, "weight")
@@ -259,12 +248,7 @@ def _feature(batch: Batch, name: str, kind: str | None, decimal: str) -> pa.Chun
             return typed_text(column, place, kind, decimal)
         return typed_column(column, place, kind)
     except pa.ArrowException as error:  # a type nobody has met yet
-        raise _cannot_be_used(column, place, error) from error
-
-
-def _cannot_be_used(column: pa.ChunkedArray, place: Place, error: Exception) -> DataError:
-    reason = " ".join(str(error).split())[:120]
-    return place.error(f"the type {column.type} cannot be used ({reason}): convert or drop it")
+        raise cannot_be_used(column, place, error) from error
 
 
 def _named(batch: Batch, column: str | int, role: str) -> str:
@@ -305,90 +289,6 @@ def _aligned(batch: Batch, features: list[str], others: set[str | None]) -> Batc
         f"{batch.source}: must have the columns the model was trained on, got none named "
         f"{missing[0]!r}" + (f" ({len(missing)} are missing)" if len(missing) > 1 else "")
     )
-
-
-def _target_column(batch: Batch, name: str) -> pa.ChunkedArray:
-    column = batch.column(name)
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if batch.text:
-        column = pc.utf8_trim_whitespace(column)
-    return column
-
-
-def _target(
-    batch: Batch, name: str, task: str, rows: int, decimal: str, classes: Any = None
-) -> tuple[np.ndarray, str]:
-    """Classes or values, and the task."""
-    place = Place(batch.source, name, batch.row_name)
-    column = _target_column(batch, name)
-    _refuse_missing(column, batch, place)
-    if classes is not None and classes.dtype.kind == "U":
-        return np.array(column.cast(pa.string()).to_pylist()), "classification"
-    try:
-        numbers = _numbers_or_none(column, batch.text, place, decimal)
-    except pa.ArrowException as error:
-        raise _cannot_be_used(column, place, error) from error
-    whole = numbers is not None and bool(np.all(numbers == np.floor(numbers)))
-    if task == "auto":
-        task = "classification"
-        if numbers is None and batch.text:
-            _refuse_few_words(column, place, decimal)
-        if numbers is not None:
-            distinct = len(np.unique(numbers))
-            few = whole and distinct <= MAX_CLASSES and 2 * distinct <= max(rows, 4)
-            task = "classification" if few else "regression"
-    if task == "regression":
-        if numbers is None:  # says which value is none
-            typed_text(column.cast(pa.string()), place, "number", decimal)
-            raise place.error("must hold numbers for regression: choose another target")
-        return numbers, task
-    if numbers is not None and whole and np.abs(numbers).max(initial=0) < 2**53:
-        return numbers.astype(np.int64), task
-    labels = column.cast(pa.string())
-    if len(pc.unique(labels)) > _MOST_CLASSES:
-        raise place.error(
-            f"at most {_MOST_CLASSES:,} classes can be told apart, got more: check the target, or "
-            "say task='regression'"
-        )
-    return np.array(labels.to_pylist(), dtype=str), task
-
-
-def _refuse_few_words(column: pa.ChunkedArray, place: Place, decimal: str) -> None:
-    """A target of many different numbers and a few words has mistakes in it, not classes."""
-    plain = pc.replace_substring(column, ",", ".") if decimal == "," else column
-    numbers = pc.match_substring_regex(plain, NUMBER)
-    distinct = len(pc.unique(pc.filter(column, numbers)))
-    if distinct > MAX_CLASSES and 2 * pc.sum(numbers).as_py() >= len(column):
-        typed_text(column, place, "number", decimal)
-
-
-def _refuse_missing(column: pa.ChunkedArray, batch: Batch, place: Place) -> None:
-    missing = pc.is_null(column, nan_is_null=True).to_numpy()
-    if batch.text:
-        marks = pa.array(MISSING_MARKS)
-        missing = missing | pc.is_in(column, value_set=marks).to_numpy()
-    if missing.any():
-        raise place.error(
-            "the target must be known in every row, got a missing value: drop such rows",
-            int(np.flatnonzero(missing)[0]),
-        )
-
-
-def _numbers_or_none(
-    column: pa.ChunkedArray, text: bool, place: Place, decimal: str
-) -> np.ndarray | None:
-    kind = column.type
-    if not text and is_text(kind):
-        return None
-    if text:
-        plain = pc.replace_substring(column, ",", ".") if decimal == "," else column
-        if not all_match(plain, NUMBER):
-            return None
-        return typed_text(column, place, "number", decimal).to_numpy()
-    if pa.types.is_boolean(kind):
-        return None
-    return typed_column(column, place, "number").to_numpy()
 
 
 def _weights(batch: Batch, name: str, decimal: str) -> np.ndarray:

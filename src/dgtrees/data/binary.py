@@ -1,0 +1,205 @@
+"""Binary formats and frames in memory as `Batch`es: Parquet, Arrow, npz, pandas, polars."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import ipc, parquet
+
+from dgtrees.data.batch import Batch, row_namer
+from dgtrees.data.files import source_name
+from dgtrees.errors import DataError
+
+__all__ = ["ARROW_STREAM", "from_arrow", "from_frame", "from_npz", "from_parquet"]
+
+ARROW_STREAM = b"\xff\xff\xff\xff"
+"""How a stream of Arrow messages begins."""
+
+_ROWS_A_BATCH = 65_536
+_BATCH_BYTES = 1 << 24
+
+
+def from_npz(stream: BinaryIO, name: str) -> Iterator[Batch]:
+    """Arrays of an npz file: X, y and sample_weight, or one array a column."""
+    try:
+        with np.load(io.BytesIO(stream.read()), allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+    except Exception as error:  # NumPy raises half a dozen types on damaged archives
+        raise DataError(f"{name}: not a readable npz file ({_one_line(error)})") from error
+    yield _arrays_as_batch(arrays, name)
+
+
+def _arrays_as_batch(arrays: dict[str, np.ndarray], name: str) -> Batch:
+    own_target, weight = None, None
+    if "X" in arrays:
+        X = arrays["X"]
+        if X.ndim != 2:
+            raise DataError(f"{name}: X must have two dimensions, got the shape {X.shape}")
+        given = arrays.get("feature_names")
+        names = [f"x{j}" for j in range(X.shape[1])]
+        if given is not None:
+            names = [str(n) for n in np.ravel(given)]
+        if len(names) != X.shape[1]:
+            raise DataError(
+                f"{name}: feature_names must name the {X.shape[1]} columns of X, got {len(names)}"
+            )
+        columns = {n: X[:, j] for j, n in enumerate(names)}
+        if len(columns) < len(names):
+            raise DataError(f"{name}: feature_names must differ, got one twice: rename it")
+        if "y" in arrays:
+            own_target = "y"
+            if "y" in columns:
+                raise DataError(f"{name}: feature_names must not hold 'y', the target: rename it")
+            columns["y"] = arrays["y"]
+        weight = arrays.get("sample_weight")
+    else:
+        columns = arrays
+    rows = {len(c) if c.ndim == 1 else -1 for c in columns.values()}
+    if weight is not None:
+        rows.add(len(weight) if weight.ndim == 1 else -1)
+    if len(rows) != 1 or -1 in rows:
+        raise DataError(
+            f"{name}: arrays must be X (rows, features) and y (rows,), or columns of one length, "
+            f"got {', '.join(f'{k} {v.shape}' for k, v in list(arrays.items())[:8]) or 'none'}"
+        )
+    if weight is not None and not (weight.dtype.kind in "biuf" and np.all(weight >= 0)):
+        raise DataError(f"{name}: sample_weight must hold numbers of at least 0: mend it")
+    for key, column in columns.items():
+        if column.dtype.kind not in "biufUM":
+            raise DataError(
+                f"{name}, column {key!r}: must hold numbers or strings, got the type "
+                f"{column.dtype}: save it as such"
+            )
+    arrow = [pa.chunked_array([_to_arrow(np.ascontiguousarray(c))]) for c in columns.values()]
+    weight = None if weight is None else weight.astype(np.float64)
+    return Batch(
+        list(columns), arrow, False, row_namer(0), name, own_target=own_target, weight=weight
+    )
+
+
+def _to_arrow(column: np.ndarray) -> pa.Array:
+    if column.dtype.kind == "M":
+        return pa.array(column.astype("datetime64[us]"))
+    if column.dtype.kind == "f":
+        column = column.astype(np.float64)
+    column = column.astype(column.dtype.newbyteorder("="))
+    return pa.array(column.tolist()) if column.dtype.kind == "U" else pa.array(column)
+
+
+def from_parquet(stream: BinaryIO, name: str) -> Iterator[Batch]:
+    """Rows of a Parquet file, some row groups at a time."""
+    with _arrow_errors(name, "Parquet"):
+        file = parquet.ParquetFile(
+            _seekable(stream), buffer_size=1 << 20, page_checksum_verification=True
+        )
+        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+    found = (b for some in _bundles(groups) for b in file.iter_batches(*some))
+    yield from _from_record_batches(found, name, "Parquet", file.schema_arrow.names)
+
+
+def _bundles(groups: list[Any]) -> Iterator[tuple[int, list[int]]]:
+    """Rows a batch, and numbers of row groups to read together.
+
+    One iterator over a whole file would keep every group it has read. Batches of long rows have
+    fewer of them.
+    """
+    bundle: list[int] = []
+    rows = size = 0
+    for number, group in enumerate(groups):
+        bundle.append(number)
+        rows, size = rows + group.num_rows, size + group.total_byte_size
+        if rows >= _ROWS_A_BATCH or size >= _BATCH_BYTES or number == len(groups) - 1:
+            fitting = _BATCH_BYTES * max(rows, 1) // max(size, 1)
+            yield min(_ROWS_A_BATCH, max(1000, fitting)), bundle
+            bundle, rows, size = [], 0, 0
+
+
+def from_arrow(stream: BinaryIO, name: str) -> Iterator[Batch]:
+    """Rows of an Arrow file or stream."""
+    with _arrow_errors(name, "Arrow"):
+        if stream.peek(8).startswith(ARROW_STREAM):  # type: ignore[attr-defined]
+            reader: Any = ipc.open_stream(stream)
+            found: Iterator[Any] = iter(reader)
+        else:
+            reader = ipc.open_file(_seekable(stream))
+            found = (reader.get_batch(i) for i in range(reader.num_record_batches))
+    yield from _from_record_batches(found, name, "Arrow", reader.schema.names)
+
+
+def _from_record_batches(
+    found: Iterator[pa.RecordBatch], name: str, format: str, names: list[str]
+) -> Iterator[Batch]:
+    row = 0
+    while True:
+        with _arrow_errors(name, format):
+            part = next(found, None)
+            if part is None:
+                return
+            part.validate(full=True)
+        columns = [pa.chunked_array([column]) for column in part.columns]
+        yield Batch([str(n) for n in names], columns, False, row_namer(row), name)
+        row += part.num_rows
+
+
+def from_frame(frame: Any) -> Iterator[Batch]:
+    """A pandas, polars or Arrow table."""
+    name = source_name(frame)
+    if isinstance(frame, pa.Table):
+        table = frame
+    elif hasattr(frame, "to_arrow"):  # polars
+        table = frame.to_arrow()
+    else:
+        names = [str(column) for column in frame.columns]
+        columns = [_pandas_column(frame.iloc[:, j], n, name) for j, n in enumerate(names)]
+        yield Batch(names, columns, False, row_namer(0), name)
+        return
+    yield Batch(list(table.column_names), list(table.columns), False, row_namer(0), name)
+
+
+def _pandas_column(series: Any, column: str, name: str) -> pa.ChunkedArray:
+    try:
+        array = pa.Array.from_pandas(series)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        kinds = {type(value).__name__: row for row, value in reversed(list(enumerate(series)))}
+        row = max(kinds.values())
+        raise DataError(
+            f"{name}, row {row + 1}, column {column!r}: values must be of one type, got "
+            f"{', '.join(sorted(kinds))}: convert the column"
+        ) from error
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+
+
+class _arrow_errors:  # noqa: N801 - used like a function
+    """Arrow's errors as a DataError of one line."""
+
+    def __init__(self, name: str, format: str) -> None:
+        self.name, self.format = name, format
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, MemoryError):
+            raise DataError(
+                f"{self.name}: needs more memory than there is: if the file is not damaged, read "
+                "it in batches (--stream)"
+            ) from error
+        if isinstance(error, (pa.ArrowException, OSError, ValueError, OverflowError)):
+            raise DataError(
+                f"{self.name}: not a readable {self.format} file ({_one_line(error)}): get it again"
+            ) from error
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:160] or type(error).__name__
+
+
+def _seekable(stream: BinaryIO) -> Any:
+    """Files as they are; pipes and compressed files, read into memory."""
+    raw = getattr(stream, "raw", stream)
+    plain = isinstance(raw, (io.FileIO, io.BytesIO)) and stream.seekable()
+    return stream if plain else io.BytesIO(stream.read())
