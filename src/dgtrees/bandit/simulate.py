@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dgtrees.bandit.feedback import loss_pair
 from dgtrees.bandit.policy import DGTBandit, DGTContinuousBandit
 
 __all__ = ["Curve", "simulate"]
@@ -171,6 +172,8 @@ def _targets(policy: Any, y: Any, loss: Any) -> tuple[np.ndarray, np.ndarray | N
         values = y.astype(np.float64)
         if not np.isfinite(values).all():
             raise ValueError("y must be finite, got NaN or infinity: leave those rows out")
+        for end in (policy.low, policy.high):  # the largest losses there can be
+            loss_pair(_losses(loss, np.array(end), values).max(), points=1)
         return values, None
     classes, target = np.unique(y, return_inverse=True)
     if len(classes) > policy.n_actions:

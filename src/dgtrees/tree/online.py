@@ -7,7 +7,8 @@ told is one `Settings` of numbers, and the loop over a stream (`simulate`) calls
 single `learn_one` from Python, so that both give the same state bit for bit.
 
 Only functions that take plain arrays are cached on disk: a cache that names the classes of `state`
-could not be read after these have changed.
+could not be read after these have changed. All of them are in this one file, because a cache is
+renewed when the file of its function changes, and not when one does that the function calls.
 
 Callers check their input and hold a lock: the functions release the GIL and share scratch arrays.
 
@@ -422,10 +423,17 @@ def _learn_one(x, action, answer, probability, settings, state):
 
 
 @njit(nogil=True)
+def _bounded(slope):
+    """A slope whose square float32 can hold, also after tiny steps."""
+    return min(max(slope, -1e15), 1e15)
+
+
+@njit(nogil=True)
 def _learn_slope(x, step, loss, other, settings, state):
     """Learn from the loss at centre + step and, for two points, from the other at centre - step."""
     if settings.two_point:  # eqn:twopoint
-        return _learn_one(x, 0, (loss - other) / (2.0 * step), 1.0, settings, state)
+        slope = (loss - other) / (2.0 * step)
+        return _learn_one(x, 0, _bounded(slope), 1.0, settings, state)
     # eqn:onepoint, with a running mean of the leaf's losses subtracted: the same expectation, less
     # variance. Steps that a bound cut short count less, by the variance that they add.
     _standardise_raw(x, state, settings.clip)
@@ -436,7 +444,7 @@ def _learn_slope(x, step, loss, other, settings, state):
     slope = (loss - mean) * step / (settings.delta * settings.delta)
     state.baseline[leaf] += (loss - mean) / (1.0 + 0.1 * seen)
     state.baseline_counts[leaf] += 1.0
-    return _learn_one(x, 0, slope, 1.0, settings, state)
+    return _learn_one(x, 0, _bounded(slope), 1.0, settings, state)
 
 
 @njit(nogil=True)
