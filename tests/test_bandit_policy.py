@@ -272,6 +272,17 @@ def test_continuous_actions_stay_in_bounds_and_improve(feedback):
     assert {np.sign(d.action - d.centre) for d in decisions} == {-1, 1}
 
 
+@pytest.mark.parametrize("feedback", ["one-point", "two-point"])
+def test_the_largest_losses_leave_a_sound_policy(feedback):
+    policy = DGTContinuousBandit(0, 1, 3, "linear", feedback=feedback, random_state=0)
+    for i, x in enumerate(X):
+        sign = -1 if i % 3 else 1
+        loss = [sign * 1e12, -sign * 1e12] if feedback == "two-point" else sign * 1e12
+        policy.learn(x, policy.decide(x), loss)
+    assert np.isfinite(views(policy._arena).nodes).all()
+    assert np.isfinite(policy.predict(X)).all()
+
+
 def test_rows_with_gaps_and_categories_through_an_encoder(tmp_path):
     table = np.array([[1.0, "a"], [None, "b"], [3.0, "a"], [2.0, "b"]] * 10, dtype=object)
     encoder = Encoder().fit(columns_of(table))

@@ -109,6 +109,8 @@ def test_wrong_arguments(change, message):
 def test_values_must_be_finite():
     with pytest.raises(ValueError, match="y must be finite"):
         simulate(DGTContinuousBandit(0, 5), X, np.full(1000, np.nan))
+    with pytest.raises(ValueError, match="larger unit"):
+        simulate(DGTContinuousBandit(0, 1e8), X, np.full(1000, 1.0))
 
 
 def test_plot_shows_both_lines():

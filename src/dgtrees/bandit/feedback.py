@@ -16,6 +16,9 @@ import numpy as np
 
 __all__ = ["checked_range", "loss_pair", "loss_share"]
 
+LARGEST_LOSS = 1e12
+"""Nodes learn in float32, where the squares of larger slopes overflow."""
+
 Range = tuple[float, float]
 
 
@@ -45,7 +48,7 @@ def loss_share(loss: Any, low: float, high: float) -> float:
 
 
 def loss_pair(loss: Any, points: int) -> tuple[float, float]:
-    """The loss of one action, or the losses of two; any finite numbers.
+    """The loss of one action, or the losses of two.
 
     >>> loss_pair([1.5, 2.5], points=2)
     (1.5, 2.5)
@@ -63,8 +66,11 @@ def loss_pair(loss: Any, points: int) -> tuple[float, float]:
 
 def _finite(loss: Any) -> float:
     value = _number(loss)
-    if not abs(value) <= 1e100:
-        raise ValueError(f"loss must be a number of at most 1e100, got {loss!r}: leave it out")
+    if not abs(value) <= LARGEST_LOSS:
+        raise ValueError(
+            f"loss must be a number of at most {LARGEST_LOSS:g}, got {loss!r}: "
+            "leave it out, or measure losses in a larger unit"
+        )
     return value
 
 

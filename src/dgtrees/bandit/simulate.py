@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dgtrees.bandit.feedback import loss_pair
 from dgtrees.bandit.learner import OnlineTree
 
 __all__ = ["Curve", "simulate"]
@@ -176,6 +177,8 @@ def _targets(policy: Any, y: Any, loss: Any) -> tuple[np.ndarray, np.ndarray | N
         values = y.astype(np.float64)
         if not np.isfinite(values).all():
             raise ValueError("y must be finite, got NaN or infinity: leave those rows out")
+        for end in (policy.low, policy.high):  # the largest losses there can be
+            loss_pair(_losses(loss, np.array(end), values).max(), points=1)
         return values, None
     classes, target = np.unique(y, return_inverse=True)
     if len(classes) > policy.n_actions:

@@ -7,7 +7,8 @@ told is one `Settings` of numbers, and the loop over a stream (`simulate`) calls
 single `learn_one` from Python, so that both give the same state bit for bit.
 
 Only functions that take plain arrays are cached on disk: a cache that names the classes of `state`
-could not be read after these have changed.
+could not be read after these have changed. All of them are in this one file, because a cache is
+renewed when the file of its function changes, and not when one does that the function calls.
 
 Callers check their input and hold a lock: the functions release the GIL and share scratch arrays.
 
@@ -393,12 +394,11 @@ def _step(k, answer, probability, settings, state):
             _average(state.mean_nodes, state.nodes, np.float32(share))
             _average(state.mean_leaves, state.leaves, share)
             _average(state.mean_slopes, state.slopes, share)
-    return leaf
 
 
 @njit(nogil=True)
 def _learn_one(x, action, answer, probability, settings, state):
-    """Learn from one answered query and from `settings.replay` remembered ones; the row's leaf."""
+    """Learn from one answered query and from `settings.replay` remembered ones."""
     _observe(x, settings, state)
     state.counts[SEEN] += 1
     room = state.memory.shape[0]
@@ -410,33 +410,44 @@ def _learn_one(x, action, answer, probability, settings, state):
         state.answers[place, 0] = action
         state.answers[place, 1] = answer
         state.answers[place, 2] = probability
-    _standardise_raw(x, state, settings.clip)
-    leaf = _step(int(action), answer, probability, settings, state)
+    # One call of the step in the source: two would be compiled twice.
     kept = min(state.counts[SEEN], room)
-    for _ in range(settings.replay if kept else 0):
-        i = int(_uniform(state.random, _LEARN) * kept)
-        _standardise_kept(state.memory[i], state, settings.clip)
-        answers = state.answers[i]
-        _step(int(answers[0]), answers[1], answers[2], settings, state)
-    return leaf
+    for i in range(1 + (settings.replay if kept else 0)):
+        if i == 0:
+            _standardise_raw(x, state, settings.clip)
+            k = int(action)
+        else:
+            place = int(_uniform(state.random, _LEARN) * kept)
+            _standardise_kept(state.memory[place], state, settings.clip)
+            k = int(state.answers[place, 0])
+            answer = state.answers[place, 1]
+            probability = state.answers[place, 2]
+        _step(k, answer, probability, settings, state)
+
+
+@njit(nogil=True)
+def _bounded(slope):
+    """A slope whose square float32 can hold, also after tiny steps."""
+    return min(max(slope, -1e15), 1e15)
 
 
 @njit(nogil=True)
 def _learn_slope(x, step, loss, other, settings, state):
     """Learn from the loss at centre + step and, for two points, from the other at centre - step."""
     if settings.two_point:  # eqn:twopoint
-        return _learn_one(x, 0, (loss - other) / (2.0 * step), 1.0, settings, state)
-    # eqn:onepoint, with a running mean of the leaf's losses subtracted: the same expectation, less
-    # variance. Steps that a bound cut short count less, by the variance that they add.
-    _standardise_raw(x, state, settings.clip)
-    leaf = _descend(state.nodes, state.x)
-    mean, seen = state.baseline[leaf], state.baseline_counts[leaf]
-    if seen == 0.0:
-        mean = state.baseline[leaf] = loss
-    slope = (loss - mean) * step / (settings.delta * settings.delta)
-    state.baseline[leaf] += (loss - mean) / (1.0 + 0.1 * seen)
-    state.baseline_counts[leaf] += 1.0
-    return _learn_one(x, 0, slope, 1.0, settings, state)
+        slope = (loss - other) / (2.0 * step)
+    else:
+        # eqn:onepoint, with a running mean of the leaf's losses subtracted: the same expectation,
+        # less variance. Steps that a bound cut short count less, by the variance that they add.
+        _standardise_raw(x, state, settings.clip)
+        leaf = _descend(state.nodes, state.x)
+        mean, seen = state.baseline[leaf], state.baseline_counts[leaf]
+        if seen == 0.0:
+            mean = state.baseline[leaf] = loss
+        slope = (loss - mean) * step / (settings.delta * settings.delta)
+        state.baseline[leaf] += (loss - mean) / (1.0 + 0.1 * seen)
+        state.baseline_counts[leaf] += 1.0
+    _learn_one(x, 0, _bounded(slope), 1.0, settings, state)
 
 
 @njit(nogil=True)
@@ -502,11 +513,11 @@ def perturb(x, *arena):
 
 @njit(nogil=True, cache=True)
 def learn_one(x, action, answer, probability, *arena):
-    """Learn from one answered query and from `settings.replay` remembered ones; the row's leaf."""
-    return _learn_one(x, action, answer, probability, settings_of(arena[0]), opened(*arena))
+    """Learn from one answered query and from `settings.replay` remembered ones."""
+    _learn_one(x, action, answer, probability, settings_of(arena[0]), opened(*arena))
 
 
 @njit(nogil=True, cache=True)
 def learn_slope(x, step, loss, other, *arena):
     """Learn from the loss at centre + step and, for two points, from the other at centre - step."""
-    return _learn_slope(x, step, loss, other, settings_of(arena[0]), opened(*arena))
+    _learn_slope(x, step, loss, other, settings_of(arena[0]), opened(*arena))
