@@ -121,6 +121,7 @@ def simulate(
     --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+    >>> from dgtrees import DGTBandit
     >>> policy = DGTBandit(n_actions=2, max_depth=2, random_state=0)
     >>> curve = simulate(policy, X, X[:, 0] > 0, X_test=X[:100], y_test=X[:100, 0] > 0)
     >>> curve.queries[-1], curve.held_out[-1] > 0.9
