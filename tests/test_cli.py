@@ -257,12 +257,19 @@ def test_simulate(shop, tmp_path, capsys):
     for curve in result["curves"].values():
         assert len(curve["held_out"]) == 10 and curve["held_out"][-1] > 0.6
     assert png.read_bytes().startswith(b"\x89PNG")
-    assert dgtrees.load(saved).n_answers == 600
+    policy = dgtrees.load(saved)
+    assert policy.n_answers == 600
+    new = read_table(shop / "new.csv", features=["age", "income", "city"])
+    assert set(policy.predict(new.X)) <= {0, 1}  # raw rows: it has its encoder with it
+    assert result["actions"] == ["no", "yes"]
     arguments = [train, "-t", "spent", "--queries", "300", "-d", "2", "--test", shop / "new.csv"]
     assert dgt("simulate", *arguments, "--against", "linear") == 0
     assert "mean squared error" in capsys.readouterr().out
     assert "is for classes" in failure(capsys, "simulate", *arguments, "--against", "vw")
     assert "must name some of" in failure(capsys, "simulate", *arguments, "--against", "cart")
+    assert "must end with" in failure(capsys, "simulate", *arguments, "--png", "x.foo")
+    classes = [train, "-t", "buys", "--feedback", "one-point"]
+    assert "is for values" in failure(capsys, "simulate", *classes)
 
 
 STREAM_UNDER_LIMIT = """

@@ -45,8 +45,11 @@ def simulate(
         str, typer.Option(help="How it learns: default, or paper for the paper's way.")
     ] = "default",
     feedback: Annotated[
-        str, typer.Option(help="For values: one-point or two-point, the actions tried a query.")
-    ] = "two-point",
+        str | None,
+        typer.Option(
+            help="For values: one-point or two-point (default), the actions tried a query."
+        ),
+    ] = None,
     png: Annotated[
         str | None, typer.Option(help="Draw the curves into this picture (.png, .svg or .pdf).")
     ] = None,
@@ -69,33 +72,43 @@ def simulate(
     """Let a policy answer the rows of a table and tell it nothing but the loss of its answers.
 
     Classes become actions with loss 0 if right and 1 if wrong; values are guessed with squared
-    error as the loss. Every query is asked once. Shown are the share of right answers (or the
-    mean loss) while learning, and that of the greedy policy on rows it never learns from.
+    error as the loss. Each answer is given once; rows come again where there are more queries
+    than rows. Shown are the share of right answers (or the mean loss) on rows held out, and in
+    brackets that of all answers so far.
     """
     for path in (png, output):
         if path is not None:
             check_output(path)
+    if png is not None and not png.lower().endswith((".png", ".svg", ".pdf")):
+        raise ValueError(f"--png must end with .png, .svg or .pdf, got {png!r}")
     rivals = _rivals(against)
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
     columns = o.column_options(drop, category, number)
     table = read_labelled(train, target, task=task, **columns, **reading)
     held = None if test is None else read_validation(test, table, None, reading)
-    parts = _parts(table, held, test_fraction, seed)
-    policies = _policies(table, parts, max_depth, leaf, recipe, feedback, rivals, seed)
+    X, y, X_test, y_test, encoder = _parts(table, held, test_fraction, seed)
+    depth = {} if max_depth is None else {"max_depth": max_depth}
+    common = {**depth, "leaf": leaf, "recipe": recipe, "encoder": encoder, "random_state": seed}
+    policies = _policies(table, y, common, feedback, rivals)
 
     from dgtrees.bandit import simulate as run
+    from dgtrees.data.encoder import columns_of
 
     curves = {}
     show = o.on_terminal() and not (quiet or json)
-    X, y, X_test, y_test = parts
-    scaled, scaled_test = _standardised(X, X_test)
+    encoded, encoded_test = encoder.expand(columns_of(X)), encoder.expand(columns_of(X_test))
+    views = {
+        "dgt": (X, X_test),
+        "linear": (encoded, encoded_test),
+        # Vowpal Wabbit learns far better from features of one scale.
+        "vw": _standardised(encoded, encoded_test),
+    }
     for name, policy in policies.items():
-        vw = name == "vw"  # which learns far better from features of one scale
         curves[name] = run(
             policy,
-            scaled if vw else X,
+            views[name][0],
             y,
-            X_test=scaled_test if vw else X_test,
+            X_test=views[name][1],
             y_test=y_test,
             queries=queries,
             random_state=seed,
@@ -105,8 +118,10 @@ def simulate(
         _draw(curves, png)
     if output is not None:
         save_model(policies["dgt"], output)
+    classes = table.task == "classification"
     result = {
         "task": table.task,
+        "actions": np.unique(y).tolist() if classes else None,
         "queries": next(iter(curves.values())).queries,
         "curves": {
             name: {"held_out": curve.held_out, "progressive": curve.progressive}
@@ -125,21 +140,21 @@ def _rivals(against: str | None) -> list[str]:
 
 
 def _parts(table: Any, held: Any, fraction: float, seed: int) -> tuple[Any, ...]:
-    """Encoded rows to learn from and to measure on, as floats."""
+    """Rows to learn from and to measure on, as read, and an encoder of the first."""
     from dgtrees.data.encoder import Encoder, columns_of
 
     if not 0 < fraction < 1:
         raise ValueError(f"--test-fraction must be between 0 and 1, got {fraction}")
-    columns = columns_of(table.X)
-    encoder = Encoder().fit(columns)
-    X, y = encoder.expand(columns), table.y
+    X, y = table.X, table.y
     if held is not None:
-        return X, y, encoder.expand(columns_of(held.X)), held.y
+        return X, y, held.X, held.y, Encoder().fit(columns_of(X))
     order = np.random.default_rng(seed).permutation(len(y))
     count = max(1, round(fraction * len(y)))
     if count >= len(y):
         raise ValueError(f"{table.source}: {len(y)} rows are too few to hold some out: give more")
-    return X[order[count:]], y[order[count:]], X[order[:count]], y[order[:count]]
+    test, train = np.split(order, [count])
+    encoder = Encoder().fit(columns_of(X.take(train)))
+    return X.take(train), y[train], X.take(test), y[test], encoder
 
 
 def _standardised(*parts: np.ndarray) -> list[np.ndarray]:
@@ -150,37 +165,34 @@ def _standardised(*parts: np.ndarray) -> list[np.ndarray]:
 
 
 def _policies(
-    table: Any,
-    parts: tuple[Any, ...],
-    max_depth: int | None,
-    leaf: str,
-    recipe: str,
-    feedback: str,
-    rivals: list[str],
-    seed: int,
+    table: Any, y: np.ndarray, common: dict[str, Any], feedback: str | None, rivals: list[str]
 ) -> dict[str, Any]:
     """The tree, and its rivals, by name."""
     from dgtrees import DGTBandit, DGTContinuousBandit
 
-    depth = {} if max_depth is None else {"max_depth": max_depth}
-    common = {**depth, "leaf": leaf, "recipe": recipe, "random_state": seed}
+    values, seed = np.unique(y), common["random_state"]
+    if len(values) < 2:
+        raise ValueError(
+            f"{table.source}: the target {table.target!r} must have at least 2 different values "
+            f"among the rows to learn from, got {len(values)}: choose another"
+        )
     if table.task == "classification":
+        if feedback is not None:
+            raise ValueError("--feedback is for values, and this target has classes: leave it out")
         from dgtrees.baselines import EpsilonGreedyLinear, VWBandit
 
-        actions = len(np.unique(parts[1]))
-        found: dict[str, Any] = {"dgt": DGTBandit(actions, **common)}
+        found: dict[str, Any] = {"dgt": DGTBandit(len(values), **common)}
         makers: dict[str, Any] = {"linear": EpsilonGreedyLinear, "vw": VWBandit}
-        return found | {name: makers[name](actions, random_state=seed) for name in rivals}
+        return found | {name: makers[name](len(values), random_state=seed) for name in rivals}
     if "vw" in rivals:
         raise ValueError("--against vw is for classes, and this target is a value: leave it out")
-    low, high = float(parts[1].min()), float(parts[1].max())
-    found = {"dgt": DGTContinuousBandit(low, high, feedback=feedback, **common)}
+    bounds: dict[str, Any] = {"low": float(values[0]), "high": float(values[-1])}
+    bounds_and_way = {**bounds, "feedback": feedback or "two-point"}
+    found = {"dgt": DGTContinuousBandit(**bounds_and_way, **common)}
     if "linear" in rivals:
         from dgtrees.baselines import LinearContinuousBandit
 
-        found["linear"] = LinearContinuousBandit(
-            low=low, high=high, feedback=feedback, random_state=seed
-        )
+        found["linear"] = LinearContinuousBandit(**bounds_and_way, random_state=seed)
     return found
 
 
