@@ -230,6 +230,40 @@ def values_table(results: Results, sets: list[str], feedback: str, seeds: int) -
     return [*lines, ""]
 
 
+def draw_values(results: Results, sets: list[str], feedback: str, path: Path) -> None:
+    """Test RMSE against queries, a panel a data set, with the spread of the seeds."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(sets), figsize=(3.6 * len(sets), 3.2), layout="constrained")
+    for ax, name in zip(np.atleast_1d(axes), sets, strict=True):
+        for model in MODELS:
+            keys = [(json.loads(text), row) for text, row in results.rows.items()]
+            rows = [
+                row
+                for key, row in keys
+                if (key["set"], key.get("model"), key.get("feedback")) == (name, model, feedback)
+            ]
+            if rows:
+                queries = np.mean([row["queries"] for row in rows], axis=0)
+                errors = np.array([row["rmse"] for row in rows])
+                style = "--" if "regression" in model else "-"
+                ax.errorbar(
+                    queries, errors.mean(0), errors.std(0), fmt=f"o{style}", ms=3, label=model
+                )
+        ax.set(xscale="log", yscale="log", title=name, xlabel="queries")
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter("{x:g}")
+        ax.tick_params(which="both", labelsize=7)
+        ax.spines[["top", "right"]].set_visible(False)
+    np.atleast_1d(axes)[0].set_ylabel(f"test RMSE, {feedback}")
+    handles, labels = np.atleast_1d(axes)[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    figure.savefig(path, dpi=130)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="*", default=[*CHECKPOINTS, *VALUES])
@@ -244,6 +278,7 @@ def main() -> None:
     classes = [name for name in arguments.sets if name in CHECKPOINTS]
     for feedback in arguments.feedback if values else ():
         lines += values_table(results, values, feedback, arguments.seeds)
+        draw_values(results, values, feedback, arguments.results.with_suffix(f".{feedback}.png"))
     for leaf in arguments.leaves if classes else ():
         lines += classes_table(results, classes, leaf, arguments.seeds)
     print("\n".join(lines))
