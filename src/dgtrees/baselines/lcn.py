@@ -116,7 +116,7 @@ class _LCN(TorchRival, TreeEstimator):
 
         rate = float(self.learning_rate)
         if self.optimizer == "adam":
-            return torch.optim.Adam(network.parameters(), lr=rate, amsgrad=True), None
+            return torch.optim.Adam(network.parameters(), lr=rate, amsgrad=True, fused=True), None
         sgd = torch.optim.SGD(network.parameters(), lr=rate, momentum=0.9, nesterov=True)
         return sgd, torch.optim.lr_scheduler.StepLR(sgd, step_size=20, gamma=0.5)
 

@@ -148,7 +148,7 @@ class _TEL(TorchRival):
         # Adam adds weight_decay * w to the gradient, which is that of weight_decay / 2 * w^2.
         decay = 2.0 * float(self.l2)
         rate = float(self.learning_rate)
-        return torch.optim.Adam(network.parameters(), lr=rate, weight_decay=decay), None
+        return torch.optim.Adam(network.parameters(), lr=rate, weight_decay=decay, fused=True), None
 
     def _keeps_best(self) -> bool:
         return bool(self.keep == "best")
