@@ -1,7 +1,7 @@
 """What DGTClassifier and DGTRegressor share: scikit-learn's manners, and nothing else.
 
-Checks parameters and input, turns tables into arrays (`data.Encoder`), hands them to
-`learn.Trainer`, and answers from the finished `ObliqueTree`. torch is imported when something is
+Checks parameters, hands rows to `learn.Trainer`, and delivers the finished `ObliqueTree`; reading
+rows and answering is `tables`' part, targets are `targets`'. torch is imported when something is
 fitted and never for prediction.
 """
 
@@ -12,18 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted
 
-from dgtrees.data.encoder import Encoder, columns_of, is_frame
-from dgtrees.data.rows import Examples, hold_out, merge_repeated
+from dgtrees.data.rows import Examples, hold_out
 from dgtrees.errors import StateError
 from dgtrees.estimators import storage
 from dgtrees.estimators.checks import check_memory, checked_recipe, unchanged_on_error
@@ -33,6 +25,7 @@ from dgtrees.estimators.progress import (
     progress_bar,
     with_callbacks,
 )
+from dgtrees.estimators.tables import TreeEstimator
 from dgtrees.learn.recipe import Recipe
 from dgtrees.tree.oblique import ObliqueTree
 
@@ -41,27 +34,13 @@ if TYPE_CHECKING:
 
 __all__ = ["DGTEstimator"]
 
-Table = np.ndarray | list[tuple[str, np.ndarray]]
 
-
-class DGTEstimator(CallbackSupportMixin, BaseEstimator):
+class DGTEstimator(CallbackSupportMixin, TreeEstimator):
     """Base of the estimators; subclasses say what a target is."""
 
     _task: str
-    _encoder: Encoder
-    tree_: ObliqueTree
     leaf_rows_: np.ndarray | None = None
     encoded_feature_scale_: np.ndarray | None = None
-
-    # Subclasses' part
-
-    def _learn_target(self, y: Any) -> None:
-        """Learn which classes, or how many outputs, there are."""
-        raise NotImplementedError
-
-    def _read_target(self, y: Any) -> np.ndarray:
-        """Class numbers (rows,) or values (rows, outputs)."""
-        raise NotImplementedError
 
     def _held_out_share(self, rows: int) -> float | None:
         """Share of the training rows to validate with where no others are given."""
@@ -70,15 +49,6 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
     def _training_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Weights to train with, after class weights if there are any."""
         return weight
-
-    @property
-    def _n_classes(self) -> int:
-        """Number of classes, 0 for regression."""
-        return 0
-
-    @property
-    def _outputs_per_leaf(self) -> int:
-        return self._n_classes
 
     # Fitting
 
@@ -259,114 +229,6 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
             return ()
         return (EpochTasks(self, n_epochs, lambda: {"tree_": tree()}),)
 
-    # Input
-
-    def _examples(self, X: Any, y: Any, sample_weight: Any, first: bool = False) -> Examples:
-        """Rows, target and weights as training takes them; learns the encoding if `first`."""
-        table = self._read_table(X, first)
-        rows = table if isinstance(table, np.ndarray) else table[0][1]
-        target = self._read_target(y)
-        check_consistent_length(rows, target)
-        weight = _check_sample_weight(
-            sample_weight, rows, dtype=np.float64, ensure_non_negative=True
-        )
-        if first:
-            self._encoder = self._learn_encoding(table, weight)
-        if not weight.any():
-            raise ValueError("sample_weight must be above 0 for at least one row, got none")
-        columns = target[:, None] if target.ndim == 1 else target
-        features, columns, weight = merge_repeated(self._expand(table), columns, weight)
-        return Examples(features, columns[:, 0] if target.ndim == 1 else columns, weight)
-
-    def _learn_encoding(self, table: Table, weight: np.ndarray) -> Encoder:
-        if not isinstance(table, np.ndarray):
-            return Encoder().fit(table, weight)
-        unnamed = [f"x{j}" for j in range(table.shape[1])]
-        return Encoder().fit_numbers(table, weight, getattr(self, "feature_names_in_", unnamed))
-
-    def _read_table(self, X: Any, first: bool) -> Table:
-        """An array of floats, or columns where some are categories (or objects)."""
-        columns = columns_of(X) if is_frame(X) else None
-        if columns is not None and any(values.dtype == object for _, values in columns):
-            as_columns = True
-        else:
-            as_columns = not first and not self._encoder.numeric
-        if not as_columns:
-            try:
-                return validate_data(
-                    self,
-                    X,
-                    reset=first,
-                    dtype=[np.float64, np.float32],
-                    ensure_all_finite="allow-nan",
-                    estimator=self,
-                )
-            except ValueError as error:
-                if "could not convert string to float" not in str(error):
-                    raise
-                raise ValueError(
-                    f"X must hold numbers ({error}): pass a DataFrame, whose text columns are "
-                    "encoded, or encode them yourself"
-                ) from error
-        if columns is None:
-            if sparse.issparse(X):
-                raise TypeError("X must be dense where columns hold text, got a sparse matrix")
-            X = np.asarray(X, dtype=object)
-            if X.ndim != 2:
-                raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: reshape X")
-            columns = columns_of(X)
-        validate_data(self, X, reset=first, skip_check_array=True)
-        if X.shape[0] == 0:
-            raise ValueError("X must have at least one row, got 0: check how it was read")
-        return columns
-
-    def _expand(self, table: Table) -> np.ndarray:
-        if isinstance(table, np.ndarray):
-            return self._encoder.expand_numbers(table)
-        return self._encoder.expand(table)
-
-    # Answers
-
-    def _rows_to_predict(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "tree_")
-        return self._expand(self._read_table(X, first=False))
-
-    def _outputs(self, X: Any) -> np.ndarray:
-        rows = self._rows_to_predict(X)
-        return self.tree_.predict(rows)
-
-    def apply(self, X: Any) -> np.ndarray:
-        """Leaf that every row ends in, shape (rows,)."""
-        rows = self._rows_to_predict(X)
-        return self.tree_.apply(rows)
-
-    def decision_path(self, X: Any) -> Any:
-        """Sparse indicator of the nodes and leaves that every row passes."""
-        rows = self._rows_to_predict(X)
-        return self.tree_.decision_path(rows)
-
-    def get_depth(self) -> int:
-        """Most decisions a row can meet."""
-        check_is_fitted(self, "tree_")
-        return self.tree_.depth
-
-    def get_n_leaves(self) -> int:
-        """Number of leaves."""
-        check_is_fitted(self, "tree_")
-        return self.tree_.n_leaves
-
-    @property
-    def encoded_feature_names_(self) -> list[str]:
-        """Names of the columns that the tree's weights refer to, one-hot columns included."""
-        check_is_fitted(self, "tree_")
-        return self._encoder.feature_names
-
-    @property
-    def column_kinds_(self) -> dict[str, str]:
-        """Name of every input column, and whether it holds a "number" or a "category"."""
-        check_is_fitted(self, "tree_")
-        return {column.name: column.kind for column in self._encoder.columns}
-
     # Files
 
     def save(self, path: Any) -> None:
@@ -383,11 +245,6 @@ class DGTEstimator(CallbackSupportMixin, BaseEstimator):
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> DGTEstimator:
         return storage.restored(cls, header, arrays)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def _shifted(callback: Callable, attempt: int, tries: int) -> Callable:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dgtrees.learn.module import TrainableTree
 
@@ -17,7 +17,7 @@ __all__ = ["BestWeights", "RunningAverage"]
 class BestWeights:
     """Keeps a copy of the weights that scored best; of equal scores the later one."""
 
-    def __init__(self, module: TrainableTree) -> None:
+    def __init__(self, module: nn.Module) -> None:
         self.module = module
         self.rank: tuple[float, ...] | None = None
         self.state: dict[str, Tensor] | None = None

@@ -305,15 +305,19 @@ class TrainableTree(nn.Module):
             x = layer(x)
         return x
 
+    def leaf_mixture(self, x: Tensor) -> Tensor:
+        """Soft distribution of every row over the leaves, (batch, leaves)."""
+        return _MixedLeaves.apply(self.quantizer(self.activations(x)), self._form)
+
     def forward(self, x: Tensor) -> Tensor:
         """Prediction of the reached leaf, (batch, out_features)."""
-        decisions = self.quantizer(self.activations(x))
         if self.quantizer.soft and self.training:
-            mixture = _MixedLeaves.apply(decisions, self._form)
+            mixture = self.leaf_mixture(x)
             output = mixture @ self.leaf_values
             if self.leaf_weights is not None:
                 output = output + torch.einsum("bl,lkd,bd->bk", mixture, self.leaf_weights, x)
             return output
+        decisions = self.quantizer(self.activations(x))
         leaf = self._reached(decisions.detach())
         output = torch.nn.functional.embedding(leaf, self.leaf_values)
         if self.leaf_weights is not None:

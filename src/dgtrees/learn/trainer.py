@@ -28,7 +28,7 @@ from dgtrees.learn.batch import (
 from dgtrees.learn.recipe import Recipe
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["Trainer"]
+__all__ = ["Trainer", "column_moments"]
 
 _NOISY_COPIES = 8
 """How often noisy training rows are sent through a tree before an unvisited leaf is dropped."""
@@ -62,13 +62,13 @@ class Trainer:
         seed: int,
     ) -> None:
         self.recipe, self.n_classes = recipe, n_classes
-        self.center, self.scale = _moments(first.X, first.weight, recipe.scaling)
+        self.center, self.scale = column_moments(first.X, first.weight, recipe.scaling)
         self.constant = self.scale == 0
         self.scale[self.constant] = 1.0
         outputs = n_classes or first.y.shape[1]
         self.y_center, self.y_scale = np.zeros(outputs), np.ones(outputs)
         if not n_classes:
-            self.y_center, self.y_scale = _moments(first.y, first.weight)
+            self.y_center, self.y_scale = column_moments(first.y, first.weight)
         self.generator = torch.Generator().manual_seed(seed)
         width = first.X.shape[1]
         self.module = make_module(width, outputs, max_depth, leaf, recipe, self.generator)
@@ -194,7 +194,7 @@ class Trainer:
         return Rows(X, y, torch.from_numpy(weight.astype(np.float32)))
 
 
-def _moments(
+def column_moments(
     values: np.ndarray, weight: np.ndarray, scaling: str = "standard"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean of every column and its scale, 0 for columns that do not vary."""
