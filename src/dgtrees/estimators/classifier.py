@@ -5,21 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
-from dgtrees.errors import StateError
-from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.checks import unchanged_on_error
+from dgtrees.estimators.targets import ClassTarget
 from dgtrees.learn.recipe import Recipe
 
 __all__ = ["DGTClassifier"]
 
 
-class DGTClassifier(ClassifierMixin, DGTEstimator):
+class DGTClassifier(ClassTarget):
     """Hard oblique decision tree for classification, trained by gradient descent.
 
     Parameters
@@ -44,6 +39,9 @@ class DGTClassifier(ClassifierMixin, DGTEstimator):
         Stop after this many epochs without a better validation score.
     class_weight : dict, "balanced" or None
         Weights of classes.
+    refine : {"polish"}, optional
+        What follows gradient training. "polish": alternating passes over nodes and leaves, kept
+        where validation rows do not get worse by it.
     warm_start : bool, default False
         Let the next fit go on from this one's weights.
     random_state : int, RandomState or None
@@ -77,8 +75,6 @@ class DGTClassifier(ClassifierMixin, DGTEstimator):
     True
     """
 
-    _task = "classification"
-
     def __init__(
         self,
         max_depth: int = 8,
@@ -96,6 +92,7 @@ class DGTClassifier(ClassifierMixin, DGTEstimator):
         validation_fraction: float | None = None,
         patience: int | None = None,
         class_weight: Any = None,
+        refine: str | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
@@ -114,48 +111,10 @@ class DGTClassifier(ClassifierMixin, DGTEstimator):
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.class_weight = class_weight
+        self.refine = refine
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    @property
-    def _n_classes(self) -> int:
-        return len(self.classes_)
-
-    def _learn_target(self, y: Any) -> None:
-        classes = np.unique(self._labels(y))
-        if len(classes) == 1:
-            raise ValueError(
-                f"y must have at least 2 classes, got 1 class, {classes.tolist()[0]!r}: "
-                "there is nothing to tell apart; check the target column"
-            )
-        self.classes_ = classes
-
-    def _read_target(self, y: Any) -> np.ndarray:
-        y = self._labels(y)
-        unknown = np.setdiff1d(y, self.classes_)
-        if unknown.size:
-            raise ValueError(
-                f"y holds {unknown.tolist()[0]!r}, not one of {self.classes_.tolist()}: "
-                "give all classes to fit, or to the first partial_fit"
-            )
-        return np.searchsorted(self.classes_, y)
-
-    def _labels(self, y: Any) -> np.ndarray:
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind in "fO":
-            missing = [value is None or value is not value or value != value for value in y]
-            bad = np.flatnonzero(missing) if y.dtype == object else np.flatnonzero(~np.isfinite(y))
-            if bad.size:
-                raise ValueError(
-                    f"y must not contain NaN or infinity, got {y[bad[0]]} in row {bad[0]}: "
-                    "drop such rows or give them a class"
-                )
-        check_classification_targets(y)
-        return y
-
-    def _class_list(self) -> list:
-        return self.classes_.tolist()
 
     def _training_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if self.class_weight is None:
@@ -200,27 +159,3 @@ class DGTClassifier(ClassifierMixin, DGTEstimator):
                 self.classes_ = np.unique(classes)
             self._partial_fit(X, y, sample_weight)
         return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Most probable class of every row."""
-        scores = self._outputs(X)
-        return self.classes_[scores.argmax(axis=1)]
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities of every row, (rows, classes)."""
-        scores = self._outputs(X)
-        return softmax(scores, axis=1)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of `predict_proba`."""
-        return np.log(self.predict_proba(X))
-
-    def _target_for_file(self) -> dict[str, Any]:
-        if self.classes_.dtype.kind not in "biufUO":
-            raise StateError(
-                f"classes of type {self.classes_.dtype} cannot be saved: use strings or numbers"
-            )
-        return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
-
-    def _target_from_file(self, header: dict[str, Any]) -> None:
-        self.classes_ = np.array(header["classes"], dtype=np.dtype(header["classes_dtype"]))

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_array
 
-from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.checks import unchanged_on_error
+from dgtrees.estimators.targets import NumberTarget
 from dgtrees.learn.recipe import Recipe
 
 __all__ = ["DGTRegressor"]
 
 
-class DGTRegressor(RegressorMixin, DGTEstimator):
+class DGTRegressor(NumberTarget):
     """Hard oblique decision tree for regression, trained by gradient descent.
 
     Parameters
@@ -40,6 +38,9 @@ class DGTRegressor(RegressorMixin, DGTEstimator):
         "auto" is 0.15 from 100 rows on: without, trees of noisy targets are trained too long.
     patience : int, optional
         Stop after this many epochs without a better validation score.
+    refine : {"polish"}, optional
+        What follows gradient training. "polish": alternating passes over nodes and leaves, kept
+        where validation rows do not get worse by it.
     warm_start : bool, default False
         Let the next fit go on from this one's weights.
     random_state : int, RandomState or None
@@ -72,8 +73,6 @@ class DGTRegressor(RegressorMixin, DGTEstimator):
     True
     """
 
-    _task = "regression"
-
     def __init__(
         self,
         max_depth: int = 6,
@@ -90,6 +89,7 @@ class DGTRegressor(RegressorMixin, DGTEstimator):
         l2: float | None = None,
         validation_fraction: float | str | None = "auto",
         patience: int | None = None,
+        refine: str | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
@@ -107,49 +107,15 @@ class DGTRegressor(RegressorMixin, DGTEstimator):
         self.l2 = l2
         self.validation_fraction = validation_fraction
         self.patience = patience
+        self.refine = refine
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    @property
-    def _outputs_per_leaf(self) -> int:
-        return self._n_outputs
 
     def _held_out_share(self, rows: int) -> float | None:
         if self.validation_fraction == "auto":
             return 0.15 if rows >= 100 else None
         return super()._held_out_share(rows)
-
-    def _learn_target(self, y: Any) -> None:
-        y = self._values(y)
-        self._n_outputs, self._single = 1 if y.ndim == 1 else y.shape[1], y.ndim == 1
-        columns = y.reshape(len(y), self._n_outputs)
-        self._target_range = columns.min(axis=0), columns.max(axis=0)
-
-    def _read_target(self, y: Any) -> np.ndarray:
-        y = self._values(y)
-        outputs = 1 if y.ndim == 1 else y.shape[1]
-        if outputs != self._n_outputs:
-            raise ValueError(f"y must have {self._n_outputs} outputs as in fit, got {outputs}")
-        return y.reshape(len(y), outputs)
-
-    def _values(self, y: Any) -> np.ndarray:
-        y = check_array(
-            y,
-            ensure_2d=False,
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-            input_name="y",
-            estimator=self,
-        )
-        if np.isnan(y).any():
-            row = int(np.argwhere(np.isnan(y))[0, 0])
-            raise ValueError(
-                f"y must not contain NaN, got NaN in row {row}: drop such rows or fill them in"
-            )
-        if y.ndim > 2:
-            raise ValueError(f"y must have shape (rows,) or (rows, outputs), got {y.shape}")
-        return y
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> DGTRegressor:
         """One pass over a batch of rows, going on from what has been learnt.
@@ -167,28 +133,3 @@ class DGTRegressor(RegressorMixin, DGTEstimator):
             )
             self._partial_fit(X, y, sample_weight)
         return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted values, (rows,) or (rows, outputs) as y was in fit."""
-        outputs = self._outputs(X)
-        if self.tree_.leaf_weights is not None:
-            outputs = np.clip(outputs, *self._target_range)
-        return outputs[:, 0] if self._single else outputs
-
-    def _target_for_file(self) -> dict[str, Any]:
-        return {
-            "single_output": bool(self._single),
-            "outputs": int(self._n_outputs),
-            "target_range": [bound.tolist() for bound in self._target_range],
-        }
-
-    def _target_from_file(self, header: dict[str, Any]) -> None:
-        self._single, self._n_outputs = header["single_output"], header["outputs"]
-        low, high = header["target_range"]
-        self._target_range = np.array(low), np.array(high)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags

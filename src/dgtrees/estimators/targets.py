@@ -1,0 +1,156 @@
+"""What a target is, for every estimator that ends in a tree: classes, or one or several numbers.
+
+Reads y, turns a tree's outputs into answers, and says what of the target a model file holds. Rows
+and their encoding are `base`'s, training is the estimators' own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d
+
+from dgtrees.errors import StateError
+from dgtrees.estimators.base import DGTEstimator
+
+__all__ = ["ClassTarget", "NumberTarget"]
+
+
+class ClassTarget(ClassifierMixin, DGTEstimator):
+    """An estimator of classes."""
+
+    _task = "classification"
+    classes_: np.ndarray
+
+    @property
+    def _n_classes(self) -> int:
+        return len(self.classes_)
+
+    def _learn_target(self, y: Any) -> None:
+        classes = np.unique(self._labels(y))
+        if len(classes) == 1:
+            raise ValueError(
+                f"y must have at least 2 classes, got 1 class, {classes.tolist()[0]!r}: "
+                "there is nothing to tell apart; check the target column"
+            )
+        self.classes_ = classes
+
+    def _read_target(self, y: Any) -> np.ndarray:
+        y = self._labels(y)
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
+            raise ValueError(
+                f"y holds {unknown.tolist()[0]!r}, not one of {self.classes_.tolist()}: "
+                "give all classes to fit, or to the first partial_fit"
+            )
+        return np.searchsorted(self.classes_, y)
+
+    def _labels(self, y: Any) -> np.ndarray:
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind in "fO":
+            missing = [value is None or value is not value or value != value for value in y]
+            bad = np.flatnonzero(missing) if y.dtype == object else np.flatnonzero(~np.isfinite(y))
+            if bad.size:
+                raise ValueError(
+                    f"y must not contain NaN or infinity, got {y[bad[0]]} in row {bad[0]}: "
+                    "drop such rows or give them a class"
+                )
+        check_classification_targets(y)
+        return y
+
+    def _class_list(self) -> list:
+        return self.classes_.tolist()
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most probable class of every row."""
+        scores = self._outputs(X)
+        return self.classes_[scores.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities of every row, (rows, classes)."""
+        scores = self._outputs(X)
+        return softmax(scores, axis=1)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    def _target_for_file(self) -> dict[str, Any]:
+        if self.classes_.dtype.kind not in "biufUO":
+            raise StateError(
+                f"classes of type {self.classes_.dtype} cannot be saved: use strings or numbers"
+            )
+        return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
+
+    def _target_from_file(self, header: dict[str, Any]) -> None:
+        self.classes_ = np.array(header["classes"], dtype=np.dtype(header["classes_dtype"]))
+
+
+class NumberTarget(RegressorMixin, DGTEstimator):
+    """An estimator of one or several numbers."""
+
+    _task = "regression"
+
+    @property
+    def _outputs_per_leaf(self) -> int:
+        return self._n_outputs
+
+    def _learn_target(self, y: Any) -> None:
+        y = self._values(y)
+        self._n_outputs, self._single = 1 if y.ndim == 1 else y.shape[1], y.ndim == 1
+        columns = y.reshape(len(y), self._n_outputs)
+        self._target_range = columns.min(axis=0), columns.max(axis=0)
+
+    def _read_target(self, y: Any) -> np.ndarray:
+        y = self._values(y)
+        outputs = 1 if y.ndim == 1 else y.shape[1]
+        if outputs != self._n_outputs:
+            raise ValueError(f"y must have {self._n_outputs} outputs as in fit, got {outputs}")
+        return y.reshape(len(y), outputs)
+
+    def _values(self, y: Any) -> np.ndarray:
+        y = check_array(
+            y,
+            ensure_2d=False,
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+            input_name="y",
+            estimator=self,
+        )
+        if np.isnan(y).any():
+            row = int(np.argwhere(np.isnan(y))[0, 0])
+            raise ValueError(
+                f"y must not contain NaN, got NaN in row {row}: drop such rows or fill them in"
+            )
+        if y.ndim > 2:
+            raise ValueError(f"y must have shape (rows,) or (rows, outputs), got {y.shape}")
+        return y
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted values, (rows,) or (rows, outputs) as y was in fit."""
+        outputs = self._outputs(X)
+        if self.tree_.leaf_weights is not None:
+            outputs = np.clip(outputs, *self._target_range)
+        return outputs[:, 0] if self._single else outputs
+
+    def _target_for_file(self) -> dict[str, Any]:
+        return {
+            "single_output": bool(self._single),
+            "outputs": int(self._n_outputs),
+            "target_range": [bound.tolist() for bound in self._target_range],
+        }
+
+    def _target_from_file(self, header: dict[str, Any]) -> None:
+        self._single, self._n_outputs = header["single_output"], header["outputs"]
+        low, high = header["target_range"]
+        self._target_range = np.array(low), np.array(high)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
