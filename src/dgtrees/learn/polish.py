@@ -61,8 +61,6 @@ class Polish:
     leaf_strength : float
         Pseudo-rows of equal classes in a leaf, or the ridge penalty on a linear leaf. Means are
         exact.
-    local : bool
-        Standardise again, over the rows a node sees, before its regression.
     seed : int
     """
 
@@ -72,7 +70,6 @@ class Polish:
     max_iter: int = 20
     tol: float = 5e-2
     leaf_strength: float = 1.0
-    local: bool = True
     seed: int = 0
 
 
@@ -225,10 +222,10 @@ class _Work:
         if right.all() or not right.any():
             return np.zeros(X.shape[1]), 1.0 if right[0] else -1.0
         settings = self.settings
-        center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        if settings.local:
-            center, scale = X.mean(axis=0), X.std(axis=0)
-            scale[scale <= 1e-9] = np.inf  # does not vary here: no weight
+        # Standardised again, over the rows that count here: the penalty then weighs alike at every
+        # depth (Ailerons: RMSE 1.81 against 1.86).
+        center, scale = X.mean(axis=0), X.std(axis=0)
+        scale[scale <= 1e-9] = np.inf  # does not vary here: no weight
         model = LogisticRegression(
             solver="liblinear",
             C=1.0 / settings.alpha,
