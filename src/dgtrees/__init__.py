@@ -20,8 +20,17 @@ _HOMES = {
     "DGTreesError": "dgtrees.errors",
     "ObliqueTree": "dgtrees.tree",
     "Recipe": "dgtrees.learn.recipe",
+    "TAOClassifier": "dgtrees.baselines.tao",
+    "TAORegressor": "dgtrees.baselines.tao",
 }
-_KINDS = ("DGTClassifier", "DGTRegressor", "DGTBandit", "DGTContinuousBandit")
+_KINDS = (
+    "DGTClassifier",
+    "DGTRegressor",
+    "DGTBandit",
+    "DGTContinuousBandit",
+    "TAOClassifier",
+    "TAORegressor",
+)
 
 __all__ = [
     "BanditRecipe",

@@ -7,6 +7,7 @@ from dgtrees.baselines.linear_continuous import (
     LinearContinuousBandit,
     LinearRecipe,
 )
+from dgtrees.baselines.tao import TAOClassifier, TAORegressor
 from dgtrees.baselines.vw import VWBandit
 
 __all__ = [
@@ -16,5 +17,7 @@ __all__ = [
     "LinUCB",
     "LinearContinuousBandit",
     "LinearRecipe",
+    "TAOClassifier",
+    "TAORegressor",
     "VWBandit",
 ]

@@ -21,7 +21,7 @@ from dgtrees.learn.batch import Rows, evaluate, one_thread
 from dgtrees.learn.keep import BestWeights
 from dgtrees.learn.losses import LOSSES
 from dgtrees.learn.module import TrainableTree
-from dgtrees.learn.trainer import column_moments
+from dgtrees.learn.scaling import moments
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["RivalNetwork", "Run", "Standardised", "run"]
@@ -57,12 +57,12 @@ class Standardised:
     def __init__(self, first: Examples, n_classes: int) -> None:
         self.n_classes = n_classes
         self.outputs = n_classes or first.y.shape[1]
-        self.center, scale = column_moments(first.X, first.weight)
+        self.center, scale = moments(first.X, first.weight)
         self.constant = scale == 0
         self.scale = np.where(self.constant, 1.0, scale)
         self.y_center, self.y_scale = np.zeros(self.outputs), np.ones(self.outputs)
         if not n_classes:
-            self.y_center, self.y_scale = column_moments(first.y, first.weight)
+            self.y_center, self.y_scale = moments(first.y, first.weight)
 
     def inputs(self, X: np.ndarray) -> np.ndarray:
         """Standardised features, (rows, d)."""

@@ -88,15 +88,32 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
     ) -> None:
         recipe = checked_recipe(self, self._task)
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val must be given together, got only one of them")
-        if X_val is None and sample_weight_val is not None:
-            raise ValueError("sample_weight_val needs X_val and y_val, got neither: give them too")
         if recipe.patience is not None and X_val is None and not self._held_out_share(10**9):
             raise ValueError(
                 f"patience={recipe.patience} needs validation rows, got none: give X_val and y_val "
                 "or set validation_fraction"
             )
+        train, validation, seed = self._training_rows(
+            X, y, sample_weight, X_val, y_val, sample_weight_val
+        )
+        rows_by_weight = train.weight
+        train = replace(train, weight=self._training_weights(train.y, train.weight))
+        trainer, result = self._best_of_tries(train, validation, recipe, seed)
+        self._deliver(*trainer.finish(train, validation), trainer.scale)
+        self.leaf_rows_ = self.tree_.visits(train.X, rows_by_weight)[1]
+        self.history_ = result.history
+        self.best_score_ = result.best_score
+        self.n_iter_ = trainer.epochs
+        self._trainer_ = trainer
+
+    def _training_rows(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
+    ) -> tuple[Examples, Examples | None, int]:
+        """Rows to train with, rows to validate with if there are any, and the seed."""
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val must be given together, got only one of them")
+        if X_val is None and sample_weight_val is not None:
+            raise ValueError("sample_weight_val needs X_val and y_val, got neither: give them too")
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
@@ -109,15 +126,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             validation = self._examples(X_val, y_val, sample_weight_val)
         elif share := self._held_out_share(len(train.X)):
             train, validation = hold_out(train, share, seed)
-        rows_by_weight = train.weight
-        train = replace(train, weight=self._training_weights(train.y, train.weight))
-        trainer, result = self._best_of_tries(train, validation, recipe, seed)
-        self._deliver(*trainer.finish(train), trainer.scale)
-        self.leaf_rows_ = self.tree_.visits(train.X, rows_by_weight)[1]
-        self.history_ = result.history
-        self.best_score_ = result.best_score
-        self.n_iter_ = trainer.epochs
-        self._trainer_ = trainer
+        return train, validation, seed
 
     def _best_of_tries(
         self, train: Examples, validation: Examples | None, recipe: Recipe, seed: int

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.learn.recipe import RECIPES, Recipe
+from dgtrees.learn.recipe import POLISH_PASSES, RECIPES, Recipe
 
-__all__ = ["check_memory", "checked_recipe", "unchanged_on_error"]
+__all__ = ["check_memory", "check_shape", "checked_recipe", "unchanged_on_error"]
 
 # Parameters of an estimator that replace a field of its recipe when they are not None.
 _RECIPE_OVERRIDES = {
@@ -42,8 +42,8 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
         raise
 
 
-def checked_recipe(estimator: Any, task: str) -> Recipe:
-    """An estimator's recipe with its own parameters in it, everything checked."""
+def check_shape(estimator: Any) -> None:
+    """Check the parameters that every estimator has."""
     depth = estimator.max_depth
     if not isinstance(depth, Integral) or isinstance(depth, bool) or depth < 0:
         raise ValueError(f"max_depth must be a whole number of at least 0, got {depth!r}")
@@ -55,6 +55,13 @@ def checked_recipe(estimator: Any, task: str) -> Recipe:
         raise ValueError(
             f"validation_fraction must be between 0 and 1, 'auto' or None, got {fraction!r}"
         )
+
+
+def checked_recipe(estimator: Any, task: str) -> Recipe:
+    """An estimator's recipe with its own parameters in it, everything checked."""
+    check_shape(estimator)
+    if estimator.refine not in (None, "polish"):
+        raise ValueError(f"refine must be 'polish' or None, got {estimator.refine!r}")
     if isinstance(estimator.recipe, Recipe):
         recipe = estimator.recipe
     elif isinstance(estimator.recipe, str) and estimator.recipe in RECIPES:
@@ -73,6 +80,8 @@ def checked_recipe(estimator: Any, task: str) -> Recipe:
         changes["hidden"] = recipe.hidden[0]
     if "batch_size" in changes:
         changes["min_batches"] = 1  # the size that was asked for, whatever the number of rows
+    if estimator.refine == "polish" and not recipe.polish:
+        changes["polish"] = POLISH_PASSES
     return replace(recipe, **changes) if changes else recipe
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from dgtrees.errors import StateError
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.checks import unchanged_on_error
 from dgtrees.estimators.targets import ClassTarget
@@ -41,6 +40,9 @@ class DGTClassifier(ClassTarget, DGTEstimator):
         Stop after this many epochs without a better validation score.
     class_weight : dict, "balanced" or None
         Weights of classes.
+    refine : {"polish"}, optional
+        What follows gradient training. "polish": alternating passes over nodes and leaves, kept
+        where validation rows do not get worse by it.
     warm_start : bool, default False
         Let the next fit go on from this one's weights.
     random_state : int, RandomState or None
@@ -74,8 +76,6 @@ class DGTClassifier(ClassTarget, DGTEstimator):
     True
     """
 
-    _task = "classification"
-
     def __init__(
         self,
         max_depth: int = 8,
@@ -93,6 +93,7 @@ class DGTClassifier(ClassTarget, DGTEstimator):
         validation_fraction: float | None = None,
         patience: int | None = None,
         class_weight: Any = None,
+        refine: str | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
@@ -111,12 +112,10 @@ class DGTClassifier(ClassTarget, DGTEstimator):
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.class_weight = class_weight
+        self.refine = refine
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    def _class_list(self) -> list:
-        return self.classes_.tolist()
 
     def _training_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if self.class_weight is None:
@@ -161,13 +160,3 @@ class DGTClassifier(ClassTarget, DGTEstimator):
                 self.classes_ = np.unique(classes)
             self._partial_fit(X, y, sample_weight)
         return self
-
-    def _target_for_file(self) -> dict[str, Any]:
-        if self.classes_.dtype.kind not in "biufUO":
-            raise StateError(
-                f"classes of type {self.classes_.dtype} cannot be saved: use strings or numbers"
-            )
-        return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
-
-    def _target_from_file(self, header: dict[str, Any]) -> None:
-        self.classes_ = np.array(header["classes"], dtype=np.dtype(header["classes_dtype"]))

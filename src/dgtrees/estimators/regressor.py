@@ -39,6 +39,9 @@ class DGTRegressor(ValueTarget, DGTEstimator):
         "auto" is 0.15 from 100 rows on: without, trees of noisy targets are trained too long.
     patience : int, optional
         Stop after this many epochs without a better validation score.
+    refine : {"polish"}, optional
+        What follows gradient training. "polish": alternating passes over nodes and leaves, kept
+        where validation rows do not get worse by it.
     warm_start : bool, default False
         Let the next fit go on from this one's weights.
     random_state : int, RandomState or None
@@ -71,8 +74,6 @@ class DGTRegressor(ValueTarget, DGTEstimator):
     True
     """
 
-    _task = "regression"
-
     def __init__(
         self,
         max_depth: int = 6,
@@ -89,6 +90,7 @@ class DGTRegressor(ValueTarget, DGTEstimator):
         l2: float | None = None,
         validation_fraction: float | str | None = "auto",
         patience: int | None = None,
+        refine: str | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
@@ -106,6 +108,7 @@ class DGTRegressor(ValueTarget, DGTEstimator):
         self.l2 = l2
         self.validation_fraction = validation_fraction
         self.patience = patience
+        self.refine = refine
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
@@ -131,21 +134,3 @@ class DGTRegressor(ValueTarget, DGTEstimator):
             )
             self._partial_fit(X, y, sample_weight)
         return self
-
-    def _outputs(self, X: Any) -> np.ndarray:
-        outputs = super()._outputs(X)
-        if self.tree_.leaf_weights is not None:
-            outputs = np.clip(outputs, *self._target_range)
-        return outputs
-
-    def _target_for_file(self) -> dict[str, Any]:
-        return {
-            "single_output": bool(self._single),
-            "outputs": int(self._n_outputs),
-            "target_range": [bound.tolist() for bound in self._target_range],
-        }
-
-    def _target_from_file(self, header: dict[str, Any]) -> None:
-        self._single, self._n_outputs = header["single_output"], header["outputs"]
-        low, high = header["target_range"]
-        self._target_range = np.array(low), np.array(high)

@@ -82,13 +82,10 @@ def _restored(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray])
 def _parameters(model: Any) -> dict[str, Any]:
     """Constructor parameters as JSON values; what JSON cannot hold becomes None."""
     parameters = model.get_params(deep=False)
-    recipe = parameters.pop("recipe")
-    named = isinstance(recipe, str)
-    return {
-        "parameters": {n: _packed(v) for n, v in parameters.items()}
-        | ({"recipe": recipe} if named else {}),
-        "recipe": None if named else {n: _packed(v) for n, v in asdict(recipe).items()},
-    }
+    recipe = None
+    if isinstance(parameters.get("recipe"), Recipe):
+        recipe = {n: _packed(v) for n, v in asdict(parameters.pop("recipe")).items()}
+    return {"parameters": {n: _packed(v) for n, v in parameters.items()}, "recipe": recipe}
 
 
 def _packed(value: Any) -> Any:

@@ -1,6 +1,7 @@
-"""What a target is: one of several classes, or one or several numbers.
+"""What a target is, for every estimator that ends in a tree: classes, or one or several numbers.
 
-Each mixin reads the y given to fit and turns a model's outputs back into predictions.
+Reads y, turns a tree's outputs into answers, and says what of the target a model file holds. Rows
+and their encoding are `base`'s, training is the estimators' own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from dgtrees.errors import StateError
 from dgtrees.estimators.tables import TableEstimator
 
 __all__ = ["ClassTarget", "ValueTarget"]
@@ -20,6 +22,9 @@ __all__ = ["ClassTarget", "ValueTarget"]
 
 class ClassTarget(ClassifierMixin, TableEstimator):
     """Labels of any kind, one a row; a model's outputs are class scores."""
+
+    _task = "classification"
+    classes_: np.ndarray
 
     @property
     def _n_classes(self) -> int:
@@ -57,6 +62,9 @@ class ClassTarget(ClassifierMixin, TableEstimator):
         check_classification_targets(y)
         return y
 
+    def _class_list(self) -> list:
+        return self.classes_.tolist()
+
     def predict(self, X: Any) -> np.ndarray:
         """Most probable class of every row."""
         scores = self._outputs(X)
@@ -71,9 +79,21 @@ class ClassTarget(ClassifierMixin, TableEstimator):
         """Logarithm of `predict_proba`."""
         return np.log(self.predict_proba(X))
 
+    def _target_for_file(self) -> dict[str, Any]:
+        if self.classes_.dtype.kind not in "biufUO":
+            raise StateError(
+                f"classes of type {self.classes_.dtype} cannot be saved: use strings or numbers"
+            )
+        return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
+
+    def _target_from_file(self, header: dict[str, Any]) -> None:
+        self.classes_ = np.array(header["classes"], dtype=np.dtype(header["classes_dtype"]))
+
 
 class ValueTarget(RegressorMixin, TableEstimator):
     """One or several numbers a row; a model's outputs are those numbers."""
+
+    _task = "regression"
 
     @property
     def _outputs_per_leaf(self) -> int:
@@ -114,6 +134,26 @@ class ValueTarget(RegressorMixin, TableEstimator):
         """Predicted values, (rows,) or (rows, outputs) as y was in fit."""
         outputs = self._outputs(X)
         return outputs[:, 0] if self._single else outputs
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        outputs = super()._outputs(X)
+        tree = getattr(self, "tree_", None)
+        if tree is not None and tree.leaf_weights is not None:
+            # Linear leaves know no bounds; the targets had some.
+            outputs = np.clip(outputs, *self._target_range)
+        return outputs
+
+    def _target_for_file(self) -> dict[str, Any]:
+        return {
+            "single_output": bool(self._single),
+            "outputs": int(self._n_outputs),
+            "target_range": [bound.tolist() for bound in self._target_range],
+        }
+
+    def _target_from_file(self, header: dict[str, Any]) -> None:
+        self._single, self._n_outputs = header["single_output"], header["outputs"]
+        low, high = header["target_range"]
+        self._target_range = np.array(low), np.array(high)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,9 +13,12 @@ from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["QUANTIZER_NAMES", "RECIPES", "Recipe"]
+__all__ = ["POLISH_PASSES", "QUANTIZER_NAMES", "RECIPES", "Recipe"]
 
 QUANTIZER_NAMES = ("sign", "scaled_sign", "lsq", "annealed")
+
+POLISH_PASSES = 10
+"""Passes of refine="polish" where a recipe has none of its own; few trees take more."""
 
 _ABOVE_0 = 5e-324
 
@@ -61,6 +64,7 @@ _RANGES = {
     "max_tried_steps": (True, 1, inf),
     "patience": (True, 1, inf),
     "refit_strength": (False, 0, inf),
+    "polish": (True, 0, inf),
 }
 _OPTIONAL = {"reference_features", "epochs", "patience", "refit_strength"}
 
@@ -123,6 +127,9 @@ class Recipe:
         After training every leaf is set to the exact optimum over its rows together with this
         many pseudo-rows of its learnt value (for squared error and cross-entropy, which have one);
         None keeps the learnt leaves.
+    polish
+        Passes of alternating optimisation over nodes and leaves after all that (`learn.polish`),
+        for the same losses; 0 for none.
     """
 
     n_layers: int = 1
@@ -161,6 +168,7 @@ class Recipe:
     max_tried_steps: int = 12_000
     patience: int | None = None
     refit_strength: float | None = None
+    polish: int = 0
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from dgtrees.tree import kernels
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["refit_leaves", "split_gains"]
+__all__ = ["importance", "input_gains", "normalized", "refit_leaves", "split_gains"]
 
 
 def refit_leaves(
@@ -93,3 +93,26 @@ def split_gains(
     for position in range(1, len(total)):
         gains[tree.parent[position]] -= error[position]
     return np.maximum(gains, 0.0)
+
+
+def input_gains(
+    tree: ObliqueTree, X: np.ndarray, target: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Every split's gain, shared out over the inputs by the size of its (standardised) weights."""
+    gains = split_gains(tree, tree.apply(X), target, weight)
+    size = np.abs(tree.weights)
+    share = size / np.maximum(size.sum(axis=1, keepdims=True), 1e-300)
+    return np.einsum("n,nd->d", gains, share)
+
+
+def normalized(gains: np.ndarray) -> np.ndarray:
+    """Shares of the total."""
+    total = gains.sum()
+    return gains / total if total > 0 else gains
+
+
+def importance(
+    tree: ObliqueTree, X: np.ndarray, target: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Every input's share of what the splits gain, (d,)."""
+    return normalized(input_gains(tree, X, target, weight))

@@ -14,7 +14,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from dgtrees.data.rows import Examples
-from dgtrees.learn import refine
+from dgtrees.learn import polish, refine
 from dgtrees.learn.batch import (
     Callback,
     NoisePool,
@@ -26,9 +26,10 @@ from dgtrees.learn.batch import (
     one_thread,
 )
 from dgtrees.learn.recipe import Recipe
+from dgtrees.learn.scaling import moments
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["Trainer", "column_moments"]
+__all__ = ["Trainer"]
 
 _NOISY_COPIES = 8
 """How often noisy training rows are sent through a tree before an unvisited leaf is dropped."""
@@ -62,13 +63,13 @@ class Trainer:
         seed: int,
     ) -> None:
         self.recipe, self.n_classes = recipe, n_classes
-        self.center, self.scale = column_moments(first.X, first.weight, recipe.scaling)
+        self.center, self.scale = moments(first.X, first.weight, recipe.scaling)
         self.constant = self.scale == 0
         self.scale[self.constant] = 1.0
         outputs = n_classes or first.y.shape[1]
         self.y_center, self.y_scale = np.zeros(outputs), np.ones(outputs)
         if not n_classes:
-            self.y_center, self.y_scale = column_moments(first.y, first.weight)
+            self.y_center, self.y_scale = moments(first.y, first.weight)
         self.generator = torch.Generator().manual_seed(seed)
         width = first.X.shape[1]
         self.module = make_module(width, outputs, max_depth, leaf, recipe, self.generator)
@@ -122,7 +123,9 @@ class Trainer:
         """The present tree, complete, on unscaled inputs and outputs."""
         return self._unscaled(self._tree())
 
-    def finish(self, train: Examples) -> tuple[ObliqueTree, np.ndarray]:
+    def finish(
+        self, train: Examples, validation: Examples | None = None
+    ) -> tuple[ObliqueTree, np.ndarray]:
         """The tree to deliver, pruned and refitted, and the importance of every input (d,)."""
         with threadpool_limits(limits=1):  # the same sums on every machine
             X, target = self._scaled(train.X), self._targets(train)
@@ -132,15 +135,35 @@ class Trainer:
             if self.recipe.refit_strength is not None and closed_form:
                 strength, classes = self.recipe.refit_strength, self.n_classes > 0
                 tree = refine.refit_leaves(tree, X, target, train.weight, strength, classes).prune()
-            return self._unscaled(tree), _normalized(_gains(tree, X, target, train.weight))
+            if self.recipe.polish and closed_form:
+                tree = self._polished(tree, X, target, train.weight, validation)
+            return self._unscaled(tree), refine.importance(tree, X, target, train.weight)
+
+    def _polished(
+        self,
+        tree: ObliqueTree,
+        X: np.ndarray,
+        target: np.ndarray,
+        weight: np.ndarray,
+        validation: Examples | None,
+    ) -> ObliqueTree:
+        """The tree after alternating passes, or as it is where validation rows would lose."""
+        settings = polish.Polish("zero_one" if self.n_classes else "squared")
+        score = None
+        if validation is not None:
+            rows = self._scaled(validation.X), self._targets(validation), validation.weight
+            score = lambda t: -polish.training_loss(t, *rows, settings.loss)  # noqa: E731
+        best = polish.Best(score, tree)
+        polish.polish(tree, X, target, weight, settings, self.recipe.polish, best)
+        return best.tree
 
     def running_importance(self, rows: Examples) -> np.ndarray:
         """Importance of every input by the present splits, over all batches given so far."""
         tree = self._tree()
-        self._importance = self._importance + _gains(
+        self._importance = self._importance + refine.input_gains(
             tree, self._scaled(rows.X), self._targets(rows), rows.weight
         )
-        return _normalized(self._importance)
+        return refine.normalized(self._importance)
 
     def _tree(self) -> ObliqueTree:
         with one_thread():
@@ -192,41 +215,3 @@ class Trainer:
         if np.all(weight == weight[0]):
             return Rows(X, y)
         return Rows(X, y, torch.from_numpy(weight.astype(np.float32)))
-
-
-def column_moments(
-    values: np.ndarray, weight: np.ndarray, scaling: str = "standard"
-) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean of every column and its scale, 0 for columns that do not vary."""
-    largest = np.abs(values).max(axis=0)
-    unit = np.ones_like(largest)
-    if largest.size and (largest.max() > 1e100 or largest[largest > 0].min(initial=1.0) < 1e-100):
-        unit = np.where(largest > 0, largest, 1.0)  # squares of such numbers would overflow
-        values = values / unit
-    share = weight / weight.sum()
-    # einsum, not a matrix product: its order of summation does not depend on BLAS's threads.
-    center = np.einsum("n,nd->d", share, values)
-    deviation = values - center
-    spread = np.sqrt(np.einsum("n,nd,nd->d", share, deviation, deviation))
-    # A constant column's deviation is rounding error, not a scale.
-    constant = spread <= 1e-12 * np.abs(values).max(axis=0)
-    if scaling != "standard":
-        # A normal variable's mean absolute deviation is sqrt(2 / pi) of its standard deviation.
-        absolute = np.einsum("n,nd->d", share, np.abs(deviation)) * np.sqrt(np.pi / 2.0)
-        absolute = np.minimum(absolute, spread)
-        spread = absolute if scaling == "absolute" else np.sqrt(absolute * spread)
-    center = np.where(constant, values[0], center)
-    return center * unit, np.where(constant, 0.0, spread * unit)
-
-
-def _gains(tree: ObliqueTree, X: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Every split's gain, shared out over the inputs by the size of its (standardised) weights."""
-    gains = refine.split_gains(tree, tree.apply(X), target, weight)
-    size = np.abs(tree.weights)
-    share = size / np.maximum(size.sum(axis=1, keepdims=True), 1e-300)
-    return np.einsum("n,nd->d", gains, share)
-
-
-def _normalized(importance: np.ndarray) -> np.ndarray:
-    total = importance.sum()
-    return importance / total if total > 0 else importance

@@ -39,6 +39,7 @@ __all__ = [
     "linear_outputs",
     "route_row",
     "route_rows",
+    "route_rows_from",
     "straight_through",
     "tree_gradient",
 ]
@@ -138,6 +139,16 @@ def route_rows(X, start, stop, weights, bias, left, right, leaves):
     """Leaf of the rows start .. stop - 1 of X, written to `leaves`."""
     for row in range(start, stop):
         leaves[row] = route_row(X[row], weights, bias, left, right)
+
+
+@njit(nogil=True, cache=True)
+def route_rows_from(X, rows, starts, weights, bias, left, right, leaves):
+    """Leaf of row rows[i] of X when it sets out at starts[i], a node or ``~leaf``."""
+    for i in range(rows.shape[0]):
+        x, node = X[rows[i]], starts[i]
+        while node >= 0:
+            node = right[node] if dot(weights[node], x) + bias[node] >= 0.0 else left[node]
+        leaves[i] = ~node
 
 
 @njit(nogil=True, cache=True)
