@@ -1,5 +1,6 @@
 """The paper's rivals, one file each."""
 
+from dgtrees.baselines.cbf import ContextualBanditForest
 from dgtrees.baselines.decision import Decision
 from dgtrees.baselines.linear_bandit import EpsilonGreedyLinear, LinUCB
 from dgtrees.baselines.linear_continuous import (
@@ -10,6 +11,7 @@ from dgtrees.baselines.linear_continuous import (
 from dgtrees.baselines.vw import VWBandit
 
 __all__ = [
+    "ContextualBanditForest",
     "ContinuousDecision",
     "Decision",
     "EpsilonGreedyLinear",
