@@ -261,5 +261,5 @@ def test_bad_input_is_refused():
         policy.learn([1.0, 2.0], Decision(5, 0.5), 1.0)
     constant = ContextualBanditForest(2, warm_up=2)
     constant.learn([1.0], Decision(0, 0.5), 1.0)
-    with pytest.raises(ValueError, match="must take two values at least.*longer warm_up"):
+    with pytest.raises(ValueError, match=r"two values at least.*longer warm_up"):
         constant.learn([1.0], Decision(0, 0.5), 1.0)

@@ -298,6 +298,13 @@ def _eliminate_actions(total, alive, epsilon, log_factor, scale):
 
 
 @njit(nogil=True, cache=True)
+def _count(sums, asked, left, bits, amount):
+    """Add to the variables that answer yes."""
+    for i in range(left):
+        sums[i] += np.float32(bits[asked[i]]) * amount
+
+
+@njit(nogil=True, cache=True)
 def learn(
     x, action, reward, delta, scale,
     feature, low, high, n_nodes, max_depth, epsilon, nodes, totals, alive,
@@ -322,13 +329,10 @@ def learn(
                 continue
             own[slot, 0, action] += 1.0
             own[slot, 1, action] += reward
-            plays, rewards = yes[slot, 0, action], yes[slot, 1, action]
             asked = slots[slot]
-            gain = np.float32(reward)
-            for i in range(left[slot]):
-                bit = np.float32(bits[asked[i]])
-                plays[i] += bit
-                rewards[i] += bit * gain
+            _count(yes[slot, 0, action], asked, left[slot], bits, np.float32(1.0))
+            if reward > 0.0:
+                _count(yes[slot, 1, action], asked, left[slot], bits, np.float32(reward))
             # Bounds change slowly: one look in as many plays as there are actions.
             if own[slot, 0].sum() % n_actions == 0:
                 log_factor = np.log(confidence * slots.shape[1])
