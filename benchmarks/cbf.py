@@ -5,8 +5,8 @@
     python -m benchmarks.cbf --validate              the settings below, on validation rows
 
 Rows are streamed as in `benchmarks.bandit`; measured is `predict` on at most 10,000 test rows.
-With --validate only training rows are streamed, seed 0, and validation rows are measured: what
-the settings below were chosen by. Finished runs are kept in the results file.
+With --validate only training rows are streamed, seed 0, and validation rows are measured: settings
+are to be chosen by these alone. Finished runs are kept in the results file.
 """
 
 from __future__ import annotations
