@@ -1,5 +1,6 @@
 """The paper's rivals, one file each."""
 
+from dgtrees.baselines.cbf import ContextualBanditForest
 from dgtrees.baselines.decision import Decision
 from dgtrees.baselines.linear_bandit import EpsilonGreedyLinear, LinUCB
 from dgtrees.baselines.linear_continuous import (
@@ -11,6 +12,7 @@ from dgtrees.baselines.tao import TAOClassifier, TAORegressor
 from dgtrees.baselines.vw import VWBandit
 
 __all__ = [
+    "ContextualBanditForest",
     "ContinuousDecision",
     "Decision",
     "EpsilonGreedyLinear",
