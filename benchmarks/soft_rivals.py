@@ -40,7 +40,7 @@ class Row:
     fixed: dict[str, Any] = field(default_factory=dict)
 
 
-_TEL = tuple({"learning_rate": rate, "l2": l2} for rate in (1e-2, 3e-2) for l2 in (0.0, 1e-6))
+_TEL = tuple({"learning_rate": rate, "max_epochs": 40} for rate in (1e-2, 2e-2))
 _PAT = tuple(
     {"scale_start": start, "scale_stop": stop, "schedule": schedule}
     for start, stop in ((1.0, 100.0), (1.0, 1000.0), (10.0, 100.0), (10.0, 1000.0))

@@ -70,9 +70,10 @@ def test_it_learns(optimizer, dropout):
     model = LCNClassifier(
         4,
         optimizer=optimizer,
-        learning_rate=0.01 if optimizer == "adam" else 0.1,
+        learning_rate=0.02 if optimizer == "adam" else 0.2,
         dropout=dropout,
-        max_epochs=30,
+        hidden_width=64,
+        max_epochs=12,
         random_state=0,
     )
     model.fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
@@ -112,7 +113,8 @@ def test_bad_parameters_are_named(change, message):
 def test_check_estimator(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings on purpose
-        results = check_estimator(kind(3, max_epochs=20), on_skip=None, on_fail=None)
+        quick = kind(3, hidden_width=32, learning_rate=0.02, max_epochs=14)
+        results = check_estimator(quick, on_skip=None, on_fail=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not failed
     assert sum(r["status"] == "passed" for r in results) > 40

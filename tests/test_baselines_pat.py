@@ -81,7 +81,7 @@ def test_classes():
 def test_check_estimator(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings on purpose
-        quick = kind(3, scale_start=10.0, max_epochs=20)
+        quick = kind(2, scale_start=10.0, learning_rate=0.05, max_epochs=8)
         results = check_estimator(quick, on_skip=None, on_fail=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not failed

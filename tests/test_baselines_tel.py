@@ -80,7 +80,8 @@ def test_bad_parameters_are_named(data):
 def test_check_estimator(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings on purpose
-        results = check_estimator(kind(3, max_epochs=20), on_skip=None, on_fail=None)
+        quick = kind(2, learning_rate=0.05, node_rate=1.0, max_epochs=8)
+        results = check_estimator(quick, on_skip=None, on_fail=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not failed
     assert sum(r["status"] == "passed" for r in results) > 40

@@ -73,8 +73,11 @@ class _TEL(TorchRival):
         Width of the band in which a node is soft.
     n_trees : int, default 1
         Trees whose outputs are added up.
-    learning_rate : float, default 0.01
+    learning_rate : float, default 0.02
         Of Adam, constant.
+    node_rate : float, default 0.1
+        Nodes learn at this share of the rate: a step moves w.x by all features together, and one
+        that crosses the band leaves no gradient behind.
     l2 : float, default 0.0
         Penalty on the squares of all weights.
     max_epochs, batch_size : int, default 100 and 128
@@ -99,6 +102,7 @@ class _TEL(TorchRival):
     _ranges: ClassVar = {
         "gamma": (False, ABOVE_0, inf),
         "n_trees": (True, 1, inf),
+        "node_rate": (False, ABOVE_0, inf),
         "l2": (False, 0, inf),
     }
     _choices: ClassVar = {"keep": ("best", "last")}
@@ -109,7 +113,8 @@ class _TEL(TorchRival):
         *,
         gamma: float = 1.0,
         n_trees: int = 1,
-        learning_rate: float = 1e-2,
+        learning_rate: float = 2e-2,
+        node_rate: float = 0.1,
         l2: float = 0.0,
         max_epochs: int = 100,
         batch_size: int = 128,
@@ -122,6 +127,7 @@ class _TEL(TorchRival):
         self.gamma = gamma
         self.n_trees = n_trees
         self.learning_rate = learning_rate
+        self.node_rate = node_rate
         self.l2 = l2
         self.max_epochs = max_epochs
         self.batch_size = batch_size
@@ -145,10 +151,16 @@ class _TEL(TorchRival):
     def _optimizer(self, network: Any) -> tuple[torch.optim.Optimizer, Any]:
         import torch
 
+        leaves = [tree.leaf_values for tree in network.trees]
+        nodes = [p for tree in network.trees for p in tree.layers.parameters()]
+        rate = float(self.learning_rate)
+        groups: list[dict[str, Any]] = [
+            {"params": leaves},
+            {"params": nodes, "lr": rate * float(self.node_rate)},
+        ]
         # Adam adds weight_decay * w to the gradient, which is that of weight_decay / 2 * w^2.
         decay = 2.0 * float(self.l2)
-        rate = float(self.learning_rate)
-        return torch.optim.Adam(network.parameters(), lr=rate, weight_decay=decay, fused=True), None
+        return torch.optim.Adam(groups, lr=rate, weight_decay=decay, fused=True), None
 
     def _keeps_best(self) -> bool:
         return bool(self.keep == "best")
