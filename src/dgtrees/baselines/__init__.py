@@ -1,25 +1,54 @@
-"""The paper's rivals, one file each."""
+"""The paper's rivals, one file each. Names are imported when used: some of them load torch to fit."""
 
-from dgtrees.baselines.cbf import ContextualBanditForest
-from dgtrees.baselines.decision import Decision
-from dgtrees.baselines.linear_bandit import EpsilonGreedyLinear, LinUCB
-from dgtrees.baselines.linear_continuous import (
-    ContinuousDecision,
-    LinearContinuousBandit,
-    LinearRecipe,
-)
-from dgtrees.baselines.tao import TAOClassifier, TAORegressor
-from dgtrees.baselines.vw import VWBandit
+from __future__ import annotations
 
-__all__ = [
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "ContextualBanditForest": "cbf",
+    "ContinuousDecision": "linear_continuous",
+    "Decision": "decision",
+    "EpsilonGreedyLinear": "linear_bandit",
+    "LCNClassifier": "lcn",
+    "LCNRegressor": "lcn",
+    "LinUCB": "linear_bandit",
+    "LinearContinuousBandit": "linear_continuous",
+    "LinearRecipe": "linear_continuous",
+    "PATClassifier": "pat",
+    "PATRegressor": "pat",
+    "TAOClassifier": "tao",
+    "TAORegressor": "tao",
+    "TELClassifier": "tel",
+    "TELRegressor": "tel",
+    "VWBandit": "vw",
+}
+
+__all__ = [  # noqa: F822 - found by __getattr__
     "ContextualBanditForest",
     "ContinuousDecision",
     "Decision",
     "EpsilonGreedyLinear",
+    "LCNClassifier",
+    "LCNRegressor",
     "LinUCB",
     "LinearContinuousBandit",
     "LinearRecipe",
+    "PATClassifier",
+    "PATRegressor",
     "TAOClassifier",
     "TAORegressor",
+    "TELClassifier",
+    "TELRegressor",
     "VWBandit",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dgtrees.baselines' has no attribute {name!r}")
+    return getattr(import_module(f"dgtrees.baselines.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])
