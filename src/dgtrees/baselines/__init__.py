@@ -1,4 +1,4 @@
-"""The paper's rivals, one file each. Names are imported when used: some of them load torch to fit."""
+"""The paper's rivals, one file each; names are imported when they are first used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HOMES = {
     "VWBandit": "vw",
 }
 
-__all__ = [  # noqa: F822 - found by __getattr__
+__all__ = [
     "ContextualBanditForest",
     "ContinuousDecision",
     "Decision",
