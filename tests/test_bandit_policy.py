@@ -19,6 +19,7 @@ from dgtrees.bandit import (
     InverseGap,
     Softmax,
 )
+from dgtrees.bandit.recipe import RECIPES
 from dgtrees.data.encoder import Encoder, columns_of
 from dgtrees.errors import ModelFileError, StateError
 from dgtrees.model import file as model_file
@@ -397,3 +398,108 @@ def test_same_seed_same_stream():
     one, other = (teach(DGTBandit(4, 3, random_state=1)) for _ in "ab")
     np.testing.assert_array_equal(one.probabilities(X), other.probabilities(X))
     assert one.id != other.id
+
+
+def test_threads_that_bring_first_rows_of_two_widths():
+    for seed in range(50):
+        policy = DGTBandit(3, 3, random_state=seed)
+        start, done, refused = threading.Barrier(8), [], []
+
+        def ask(width, policy=policy, start=start, done=done, refused=refused):
+            start.wait()
+            try:
+                policy.decide(np.ones(width))
+                done.append(width)
+            except ValueError as error:
+                refused.append(str(error))
+
+        threads = [threading.Thread(target=ask, args=(3 if i % 2 else 900,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert done == [policy.n_features] * 4 and len(refused) == 4
+
+
+@pytest.mark.parametrize("call", ["_ready", "_with_room"])
+def test_the_width_is_checked_again_under_the_lock(call):
+    policy = DGTBandit(3, 3)
+    policy.decide(np.ones(3))
+    with pytest.raises(ValueError, match="must have 3 features as the first one had, got 900"):
+        getattr(policy, call)(900)
+    with pytest.raises(ValueError, match="got 900"):
+        policy._stream(np.ones((1, 900)), np.zeros(1, int), np.zeros(1, int), np.zeros(8), "0-1")
+
+
+@pytest.mark.parametrize("feedback", ["one-point", "two-point"])
+def test_the_paper_recipe_takes_the_slopes_of_its_equations(feedback):
+    """One leaf row a step, SGD at rate 1 and no replay: the leaf moves by the slope itself."""
+    recipe = replace(RECIPES["paper"]["constant"], leaf_optimizer="sgd", leaf_rate=1.0)
+    assert not recipe.baseline and BanditRecipe().baseline
+    policy = DGTContinuousBandit(-1, 1, 1, feedback=feedback, delta=0.5, recipe=recipe)
+    for loss in (0.25, -0.125, 0.5):
+        d = policy.decide(X[0])
+        before = views(policy._arena).leaves.copy()
+        step = d.action - d.centre
+        policy.learn(X[0], d, loss if feedback == "one-point" else [loss, 0.0625])
+        slope = loss / step if feedback == "one-point" else (loss - 0.0625) / (2 * step)
+        moved = (before - views(policy._arena).leaves).ravel()
+        assert moved[np.abs(moved).argmax()] == pytest.approx(slope)
+        assert np.count_nonzero(moved) == 1
+    assert not views(policy._arena).baseline_counts.any()
+
+
+EXTREME = {
+    "sgd": {"leaf_optimizer": "sgd", "leaf_rate": 1e6, "slope_rate": 1e6},
+    "rmsprop": {"leaf_optimizer": "rmsprop"},
+    "adagrad": {"leaf_optimizer": "adagrad"},
+}
+
+
+@pytest.mark.parametrize("optimizer", EXTREME)
+def test_no_accepted_answer_makes_a_file_that_load_refuses(optimizer, tmp_path):
+    paper = replace(RECIPES["paper"]["constant"], **EXTREME[optimizer])
+    policy = DGTBandit(4, 3, "linear", recipe=paper, random_state=0)
+    value = DGTContinuousBandit(0, 1, 3, "linear", delta=1e-6, recipe=paper, random_state=0)
+    huge = X * [1e29, 1, 1, 1, 1e-30]
+    for i, x in enumerate(huge):
+        d = policy.decide(x)
+        policy.learn(x, d._replace(probability=(1.0, 1e-300, 5e-324)[i % 3]), float(i % 2))
+        value.learn(x, value.decide(x), 1e12 if i % 2 else -1e12)
+    for one in (policy, value):
+        one.save(tmp_path / "p.dgt")
+        loaded = dgtrees.load(tmp_path / "p.dgt")
+        np.testing.assert_array_equal(loaded.predict(X), one.predict(X))
+
+
+@pytest.mark.parametrize("feedback", ["one-point", "two-point"])
+@pytest.mark.parametrize(
+    ("low", "high", "delta"),
+    [
+        (0.1, 0.7, 0.3),
+        (-0.1, 0.7, 0.4),
+        (0.0, 0.3, 0.15),
+        (-1.3, 1e9, None),
+        (1e9, 1e9 + 2, 0.0011),
+        (0, 1, 1e-6),
+        (-8e307, 8e307, None),
+        (1e-299, 1e-298, None),
+    ],
+)
+def test_a_policy_accepts_its_own_decisions(feedback, low, high, delta):
+    policy = DGTContinuousBandit(low, high, 2, feedback=feedback, delta=delta, random_state=0)
+    for i, x in enumerate(X):
+        d = ContinuousDecision.from_json(policy.decide(x).to_json())
+        policy.learn(x, d, [1.0, 2.0] if feedback == "two-point" else float(i % 3))
+    assert policy.n_answers == len(X)
+    with pytest.raises(ValueError, match="delta must be from"):
+        DGTContinuousBandit(low, high, delta=1e-7 * 0.5 * (high - low))
+
+
+def test_a_step_that_rounds_to_more_than_half_the_range_is_accepted():
+    policy = DGTContinuousBandit(-0.1, 0.7, delta=0.4)
+    middle = 0.5 * (-0.1 + 0.7)
+    steps = [policy._step(ContinuousDecision((end,), middle, "", 1)) for end in (-0.1, 0.7)]
+    assert max(map(abs, steps)) > 1
+    policy.learn(X[0], ContinuousDecision((0.7,), middle, policy.id, 1), 1.0)
+    policy.learn(X[0], ContinuousDecision((-0.1,), middle, policy.id, 1), 1.0)

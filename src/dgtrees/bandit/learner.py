@@ -10,11 +10,11 @@ import threading
 import uuid
 from collections.abc import Iterable
 from dataclasses import asdict, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.explore import exploration
 from dgtrees.bandit.recipe import BanditRecipe, named_recipe
 from dgtrees.data.encoder import Encoder, columns_of, is_frame
@@ -47,12 +47,11 @@ class OnlineTree:
     ) -> None:
         if leaf not in _LEAVES:
             raise ValueError(f"leaf must be one of {', '.join(_LEAVES)}, got {leaf!r}")
-        _whole("max_depth", max_depth, 1, _DEEPEST)
+        self.max_depth = whole_number("max_depth", max_depth, 1, _DEEPEST)
         if random_state is not None:
-            _whole("random_state", random_state, 0, 2**63 - 1)
+            random_state = whole_number("random_state", random_state, 0, 2**63 - 1)
         if not (encoder is None or isinstance(encoder, Encoder)):
             raise TypeError(f"encoder must be a fitted dgtrees Encoder, got {encoder!r}")
-        self.max_depth = int(max_depth)
         self.leaf = leaf
         self.recipe = recipe
         self.encoder = encoder
@@ -63,9 +62,7 @@ class OnlineTree:
         self.id = uuid.uuid4().hex
         self.n_decisions = 0
         self._n_outputs = n_outputs
-        self._seed = (
-            int(random_state) if random_state is not None else uuid.uuid4().int % (2**63 - 1)
-        )
+        self._seed = uuid.uuid4().int % (2**63 - 1) if random_state is None else random_state
         self._capacity = self.recipe_.capacity if self.recipe_.replay else 0
         self._lock = threading.Lock()
         self._arena: Arena | None = None
@@ -102,7 +99,9 @@ class OnlineTree:
         try:
             row = np.ascontiguousarray(x, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ValueError(f"x must be a row of numbers, got {x!r}: encode it first") from None
+            raise ValueError(
+                f"x must be a row of numbers, got {shown(x)}: encode it first"
+            ) from None
         if row.ndim != 1 or row.shape[0] == 0:
             raise ValueError(f"x must be one row, a vector, got shape {row.shape}: pass X[i]")
         self._check_width(row.shape[0])
@@ -155,7 +154,9 @@ class OnlineTree:
         )
 
     def _ready(self, width: int) -> Arena:
-        """The arena, made by the first row that comes."""
+        """The arena, made by the first row that comes; under the lock."""
+        # Again: another thread may have brought the first row since this one was checked.
+        self._check_width(width)
         return self._begin(width) if self._arena is None else self._arena
 
     def _with_room(self, width: int, more: int = 1) -> Arena:
@@ -283,12 +284,6 @@ class OnlineTree:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
-
-
-def _whole(name: str, value: Any, low: int, high: int) -> None:
-    known = isinstance(value, Integral) and not isinstance(value, bool)
-    if not known or not low <= int(value) <= high:
-        raise ValueError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
 
 
 def _packed(state: State) -> dict[str, np.ndarray]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from dgtrees.bandit.checks import number, shown, whole_number
 from dgtrees.bandit.decision import ContinuousDecision, Decision
 from dgtrees.bandit.feedback import checked_range, loss_pair, loss_share
-from dgtrees.bandit.learner import OnlineTree, _whole
+from dgtrees.bandit.learner import OnlineTree
 from dgtrees.data.encoder import Encoder
 from dgtrees.tree import online
 from dgtrees.tree.oblique import ObliqueTree
@@ -64,10 +64,9 @@ class DGTBandit(OnlineTree):
         encoder: Encoder | None = None,
         random_state: int | None = None,
     ) -> None:
-        _whole("n_actions", n_actions, 2, 100_000)
-        if len(loss_range) != 2:
-            raise ValueError(f"loss_range must be a pair, got {loss_range!r}")
-        self.n_actions = int(n_actions)
+        self.n_actions = whole_number("n_actions", n_actions, 2, 100_000)
+        if np.shape(loss_range) != (2,):
+            raise ValueError(f"loss_range must be a pair of numbers, got {shown(loss_range)}")
         self.loss_range = checked_range("loss_range", *loss_range)
         super().__init__(self.n_actions, max_depth, leaf, recipe, explore, encoder, random_state)
 
@@ -135,9 +134,10 @@ class DGTBandit(OnlineTree):
     ) -> np.ndarray:
         """Decide and learn for labelled rows, compiled; losses in their order."""
         losses = np.empty(len(order))
+        shares = [loss_share(value, *self.loss_range) for value in (0.0, 1.0)]
         with self._lock:
             arena = self._with_room(X.shape[1], len(order))
-            online.simulate_classes(X, y, order, losses, visits, *arena)
+            online.simulate_classes(X, y, order, *shares, losses, visits, *arena)
             self.n_decisions += len(order)
         return losses
 
@@ -162,7 +162,7 @@ class DGTContinuousBandit(OnlineTree):
         How many actions are tried for a row: eqn:onepoint or eqn:twopoint.
     delta : float, optional
         How far from its own answer the policy tries actions, in units of the action; a tenth
-        of high - low by default. Less near the bounds.
+        of high - low by default, with every recipe. The paper's is 0.5. Less near the bounds.
     recipe : "default", "paper" or BanditRecipe
     encoder : Encoder, optional
     random_state : int, optional
@@ -199,14 +199,20 @@ class DGTContinuousBandit(OnlineTree):
         if feedback not in ("one-point", "two-point"):
             raise ValueError(f"feedback must be one-point or two-point, got {feedback!r}")
         self.feedback = feedback
-        self.delta = (self.high - self.low) / 10 if delta is None else delta
-        known = isinstance(self.delta, Real) and not isinstance(self.delta, bool)
-        if not known or not 0 < 2 * self.delta <= self.high - self.low:
-            raise ValueError(
-                f"delta must be above 0 and at most half of high - low = "
-                f"{self.high - self.low:g}, got {delta!r}"
-            )
+        self.delta = self._checked_delta(delta)
         super().__init__(1, max_depth, leaf, recipe, None, encoder, random_state)
+
+    def _checked_delta(self, delta: Any) -> float:
+        if delta is None:
+            return (self.high - self.low) / 10
+        # Less would be lost in rounding where a bound cuts steps short.
+        least = max(1e-6 * self._half, 1e-12 * max(abs(self.low), abs(self.high)))
+        value = number("delta", delta)
+        if not least * (1 - 1e-9) <= value <= self._half * (1 + 1e-9):
+            raise ValueError(
+                f"delta must be from {least:g} to {self._half:g}, half of high - low, got {delta!r}"
+            )
+        return value
 
     @property
     def _middle(self) -> float:
@@ -219,7 +225,7 @@ class DGTContinuousBandit(OnlineTree):
     def _settings(self, n_features: int) -> Settings:
         size = (n_features, 1, self.max_depth, self.leaf == "linear")
         told = self.recipe_.settings(*size, feedback="slope")
-        delta = float(self.delta) / self._half
+        delta = min(self.delta / self._half, 1.0)
         return told._replace(two_point=self.feedback == "two-point", delta=delta)
 
     def decide(self, x: Any) -> ContinuousDecision:
@@ -283,7 +289,8 @@ class DGTContinuousBandit(OnlineTree):
                     f"actions must lie between {self.low:g} and {self.high:g}, got {action!r}: "
                     "log what decide returns"
                 )
-        if not 1e-9 < abs(self._step(decision)) <= 1.0:
+        # Our own steps of half the range may be rounded to a little more.
+        if not 1e-9 < abs(self._step(decision)) <= 1.0 + 1e-9:
             raise ValueError(
                 f"actions must differ from their centre {decision.centre!r}, "
                 f"got {decision.actions!r}: log what decide returns"
@@ -301,7 +308,7 @@ class DGTContinuousBandit(OnlineTree):
         losses = np.empty(len(order))
         with self._lock:
             arena = self._with_room(X.shape[1], len(order))
-            task = (online.LOSSES[loss], self._middle, self._half)
+            task = (online.LOSSES[loss], self.low, self.high)
             online.simulate_values(X, y, order, *task, losses, visits, *arena)
             self.n_decisions += len(order)
         return losses
@@ -311,5 +318,5 @@ class DGTContinuousBandit(OnlineTree):
             "low": self.low,
             "high": self.high,
             "feedback": self.feedback,
-            "delta": float(self.delta),
+            "delta": self.delta,
         }
