@@ -17,7 +17,9 @@ from dgtrees.bandit import (
     Epsilon,
     Greedy,
     InverseGap,
+    Log,
     Softmax,
+    evaluate,
 )
 from dgtrees.bandit.recipe import RECIPES
 from dgtrees.data.encoder import Encoder, columns_of
@@ -396,7 +398,7 @@ def test_files_that_do_not_fit_are_refused(change, tmp_path):
 
 def test_same_seed_same_stream():
     one, other = (teach(DGTBandit(4, 3, random_state=1)) for _ in "ab")
-    np.testing.assert_array_equal(one.probabilities(X), other.probabilities(X))
+    np.testing.assert_array_equal(one.action_probabilities(X), other.action_probabilities(X))
     assert one.id != other.id
 
 
@@ -503,3 +505,84 @@ def test_a_step_that_rounds_to_more_than_half_the_range_is_accepted():
     assert max(map(abs, steps)) > 1
     policy.learn(X[0], ContinuousDecision((0.7,), middle, policy.id, 1), 1.0)
     policy.learn(X[0], ContinuousDecision((-0.1,), middle, policy.id, 1), 1.0)
+
+
+def test_rows_of_an_encoder_are_taken_by_name_and_one_at_a_time(tmp_path):
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"size": [1.0, np.nan, 3.0, 2.0] * 10, "kind": ["a", "b"] * 20})
+    policy = DGTBandit(2, 2, encoder=Encoder().fit(columns_of(table)), random_state=0)
+    turned = table[["kind", "size"]].assign(more="x")
+    np.testing.assert_array_equal(policy._rows(turned), policy._rows(table))
+    np.testing.assert_array_equal(policy._rows(table.to_numpy()), policy._rows(table))
+    decision = policy.decide(turned[:1])
+    policy.learn(turned[:1], decision, 1.0)
+    before = saved(policy, tmp_path)
+    twice = pd.concat([table, table[["size"]]], axis=1)
+    for wrong, message in {
+        "rows": (table[:2], "one row, got 2: pass"),
+        "no row": (table[:0], "one row, got 0"),
+        "no columns": (pd.DataFrame(), "column 'size' once, got \\[\\]"),
+        "missing": (table[["kind"]], "column 'size' once, got \\['kind'\\]"),
+        "twice": (twice[:1], "column 'size' once"),
+        "number": (3, "encoder's 2 columns, got shape"),
+        "dict": ({"size": 1.0, "kind": "a"}, "encoder's 2 columns, got shape"),
+        "cube": (np.zeros((1, 2, 2)), "encoder's 2 columns, got shape"),
+        "ragged": ([[1.0], [1.0, "a"]], "encoder's 2 columns, got"),
+    }.values():
+        for call in (policy.decide, lambda x: policy.learn(x, decision, 1.0)):
+            with pytest.raises(ValueError, match=message) as caught:
+                call(wrong)
+            assert "\n" not in str(caught.value)
+    assert saved(policy, tmp_path) == before
+
+
+def test_an_encoder_must_be_fitted():
+    with pytest.raises(ValueError, match="must be fitted, got one without columns"):
+        DGTBandit(2, encoder=Encoder())
+
+
+@pytest.mark.parametrize("x", [3, {"a": 1.0}, "text", None, [[1.0], [1.0, 2.0]], []])
+def test_what_is_no_row_is_refused_in_one_line(x):
+    with pytest.raises(ValueError, match=r"x must be (a row of numbers|one row)") as caught:
+        DGTBandit(2).decide(x)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("X", [3, {"a": 1.0}, [["a", "b"]], [[1.0], [1.0, 2.0]], [], [[]]])
+def test_what_are_no_rows_is_refused_in_one_line(X):
+    policy = teach(DGTBandit(4, 2), range(3))
+    with pytest.raises(ValueError, match="X must be rows") as caught:
+        policy.predict(X)
+    assert "\n" not in str(caught.value)
+
+
+def test_numbers_of_numpy_are_saved_like_any(tmp_path):
+    recipe = BanditRecipe(
+        explore=DecayingEpsilon(np.int64(5), np.float32(0.5)),
+        node_rate=np.float32(0.5), replay=np.int64(2), capacity=np.uint8(9),
+        rates_by_width=np.bool_(True), averaging=np.float16(0.25), clip=np.int32(3),
+    )  # fmt: skip
+    policy = DGTBandit(
+        np.int64(4), np.int8(2), recipe=recipe, random_state=np.uint32(3),
+        loss_range=np.array([0, 1], dtype=np.float32),
+    )  # fmt: skip
+    same = DGTBandit(4, 2, explore=DecayingEpsilon(5, 0.5), random_state=3,
+        recipe=BanditRecipe(node_rate=0.5, replay=2, capacity=9, averaging=0.25, clip=3),
+    )  # fmt: skip
+    same.id = policy.id
+    assert saved(teach(policy), tmp_path) == saved(teach(same), tmp_path)
+    value = DGTContinuousBandit(np.float32(0), np.int64(4), np.int64(2), delta=np.float32(0.5))
+    teach_value(value).save(tmp_path / "p.dgt")
+    assert dgtrees.load(tmp_path / "p.dgt").delta == 0.5
+    with pytest.raises(ValueError, match="rates_by_width must be True or False, got 1"):
+        BanditRecipe(rates_by_width=1)
+
+
+def test_evaluate_judges_a_policy_with_its_exploration():
+    policy = teach(DGTBandit(4, 3, random_state=1))
+    chances = policy.action_probabilities(X)
+    actions = np.arange(400) % 4
+    log = Log(X, actions, np.full(400, 0.25), (actions != Y).astype(float), n_actions=4)
+    assert evaluate(policy, log) == evaluate(chances, log)
+    assert evaluate(policy, log).value > evaluate(policy.predict(X), log).value
+    assert policy.action_probabilities(X[:0]).shape == (0, 4)

@@ -103,7 +103,7 @@ def test_actions_are_drawn_with_the_probability_that_is_reported():
     views(policy._arena).leaves[:] = np.array([[0.0], [1.0], [2.0]])
     decisions = [policy.decide(x) for _ in range(20_000)]
     share = np.bincount([d.action for d in decisions]) / len(decisions)
-    expected = policy.probabilities(x[None])[0]
+    expected = policy.action_probabilities(x[None])[0]
     assert np.abs(share - expected).max() < 0.015
     assert {d.probability for d in decisions} == set(expected)
 

@@ -51,7 +51,11 @@ class OnlineTree:
         if random_state is not None:
             random_state = whole_number("random_state", random_state, 0, 2**63 - 1)
         if not (encoder is None or isinstance(encoder, Encoder)):
-            raise TypeError(f"encoder must be a fitted dgtrees Encoder, got {encoder!r}")
+            raise TypeError(f"encoder must be a fitted dgtrees Encoder, got {shown(encoder)}")
+        if encoder is not None and not encoder.width:
+            raise ValueError(
+                f"encoder must be fitted, got one without columns, {shown(encoder)}: call its fit"
+            )
         self.leaf = leaf
         self.recipe = recipe
         self.encoder = encoder
@@ -95,9 +99,12 @@ class OnlineTree:
     def _row(self, x: Any) -> np.ndarray:
         """One row as a float64 vector, or an error."""
         if self.encoder is not None:
-            return self._encoded(x)[0]
+            rows = self._encoded(x)
+            if len(rows) != 1:
+                raise ValueError(f"x must be one row, got {len(rows)}: pass X[i]")
+            return rows[0]
         try:
-            row = np.ascontiguousarray(x, dtype=np.float64)
+            row = np.asarray(x, dtype=np.float64, order="C")
         except (TypeError, ValueError):
             raise ValueError(
                 f"x must be a row of numbers, got {shown(x)}: encode it first"
@@ -113,10 +120,12 @@ class OnlineTree:
         """Rows as a float32 or float64 array, or an error."""
         if self.encoder is not None:
             return self._encoded(X)
-        X = np.asarray(X)
-        if X.dtype not in (np.float32, np.float64):
-            X = X.astype(np.float64)
-        if X.ndim != 2:
+        try:
+            rows = np.asarray(X)
+            X = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"X must be rows of numbers, got {shown(X)}: encode them") from None
+        if X.ndim != 2 or X.shape[1] == 0:
             raise ValueError(f"X must be rows by features, got shape {X.shape}: reshape it")
         self._check_width(X.shape[1])
         if not (np.abs(X) <= online.LARGEST).all():
@@ -125,14 +134,23 @@ class OnlineTree:
 
     def _encoded(self, X: Any) -> np.ndarray:
         assert self.encoder is not None
-        if not is_frame(X):
-            X = np.asarray(X, dtype=object if not self.encoder.numeric else None)
-            X = X[None] if X.ndim == 1 else X
-        if X.shape[1] != len(self.encoder.columns):
-            raise ValueError(
-                f"a row must have the encoder's {len(self.encoder.columns)} columns, "
-                f"got {X.shape[1]}: use the encoder this policy was given"
-            )
+        names = [column.name for column in self.encoder.columns]
+        if is_frame(X):
+            X = _by_name(X, names)
+        else:
+            try:
+                rows = np.asarray(X, dtype=object if not self.encoder.numeric else None)
+            except ValueError:
+                rows = np.empty(0)
+            if rows.ndim == 1 and any(isinstance(cell, (list, tuple, np.ndarray)) for cell in rows):
+                rows = np.empty(0)  # rows of several lengths
+            X = rows[None] if rows.ndim == 1 else rows
+            if X.ndim != 2 or X.shape[1] != len(names):
+                width = X.shape[1] if X.ndim == 2 else f"shape {X.shape}"
+                raise ValueError(
+                    f"a row must have the encoder's {len(names)} columns, got {width}: pass a "
+                    "vector, rows by columns, or a frame"
+                )
         rows = np.ascontiguousarray(self.encoder.expand(columns_of(X)))
         if not (np.abs(rows) <= online.LARGEST).all():
             self._refuse(rows)
@@ -284,6 +302,21 @@ class OnlineTree:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
+
+
+def _by_name(frame: Any, names: list[str]) -> Any:
+    """The columns of a frame that an encoder was fitted on, in its order."""
+    arrow = hasattr(frame, "column_names")
+    found = list(frame.column_names if arrow else frame.columns)
+    labels = [str(label) for label in found]
+    for name in names:
+        if labels.count(name) != 1:
+            raise ValueError(
+                f"a frame must have the encoder's column {name!r} once, got {shown(labels)}: "
+                "rename its columns as they were in fit"
+            )
+    chosen = [found[labels.index(name)] for name in names]
+    return frame.select(chosen) if arrow else frame[chosen]
 
 
 def _packed(state: State) -> dict[str, np.ndarray]:

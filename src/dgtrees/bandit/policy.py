@@ -110,10 +110,18 @@ class DGTBandit(OnlineTree):
         low, high = self.loss_range
         return low + (high - low) / (1.0 + np.exp(self._outputs(X)[1]))
 
-    def probabilities(self, X: Any) -> np.ndarray:
-        """Probability with which `decide` would now draw every action, shape (rows, n_actions)."""
+    def action_probabilities(self, X: Any) -> np.ndarray:
+        """Probability with which `decide` would now draw every action, shape (rows, n_actions).
+
+        `evaluate` judges a policy by these; give it ``policy.predict(log.X)`` to judge the greedy
+        one.
+        """
         rule, seen = self.recipe_.explore, self.n_answers
-        return np.array([rule.probabilities(scores, seen) for scores in self._outputs(X)[1]])
+        scores = self._outputs(X)[1]
+        chances = np.empty_like(scores)
+        for row in range(len(scores)):
+            chances[row] = rule.probabilities(scores[row], seen)
+        return chances
 
     def _check(self, decision: Any) -> None:
         self._check_decision(decision, Decision)

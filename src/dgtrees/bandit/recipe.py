@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import exp, inf, sqrt
-from numbers import Integral, Real
+from typing import Any
 
+import numpy as np
+
+from dgtrees.bandit.checks import number, shown, whole_number
 from dgtrees.bandit.explore import Epsilon, Exploration
 from dgtrees.tree import online
 from dgtrees.tree.state import Settings
@@ -25,7 +28,7 @@ _CHOICES = {
 _HEAVIEST = 1e6  # a weight whose gradients, and their squares, stay finite in a policy's file
 
 # Whether a whole number, the least value, and the largest.
-_RANGES = {
+_RANGES: dict[str, tuple[bool, Any, Any]] = {
     "leaf_weight_cap": (False, 1.0, inf),
     "node_weight_cap": (False, 1.0, inf),
     "node_rate": (False, 0.0, 1e6),
@@ -75,7 +78,8 @@ class BanditRecipe:
         last `capacity`.
     averaging
         Share of the updates made so far that a running average of all parameters looks back over;
-        the average acts and predicts. 0 for none.
+        the average predicts, and acts in a DGTBandit; a DGTContinuousBandit tries actions beside
+        what the learning parameters answer. 0 for none.
     softmax_scale
         Size of a decision in the soft distribution over leaves that gives the gradient.
     scaling, clip
@@ -114,18 +118,20 @@ class BanditRecipe:
         if not isinstance(self.explore, Exploration):
             raise ValueError(f"explore must be a rule of dgtrees.bandit, got {self.explore!r}")
         for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
-                )
+            given = getattr(self, name)
+            if not isinstance(given, str) or given not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {shown(given)}")
         for name, (whole, least, most) in _RANGES.items():
-            value = getattr(self, name)
-            known = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-            if not known or not least <= value <= most:
-                number = "a whole number" if whole else "a number"
-                raise ValueError(
-                    f"{name} must be {number} from {least:g} to {most:g}, got {value!r}"
-                )
+            given = getattr(self, name)
+            value = whole_number(name, given, least, most) if whole else number(name, given)
+            if not least <= value <= most:
+                raise ValueError(f"{name} must be a number from {least:g} to {most:g}, got {given}")
+            object.__setattr__(self, name, value)  # a plain int or float, which files can hold
+        for name in ("rates_by_width", "baseline"):
+            given = getattr(self, name)
+            if not isinstance(given, (bool, np.bool_)):
+                raise ValueError(f"{name} must be True or False, got {shown(given)}")
+            object.__setattr__(self, name, bool(given))
 
     def settings(
         self,
