@@ -133,6 +133,13 @@ BAD = {
     "probability 0": (X[0], {"probability": 0.0}, 0.5, ValueError, "above 0 .* got 0.0"),
     "probability above 1": (X[0], {"probability": 1.01}, 0.5, ValueError, "at most 1, got 1.01"),
     "probability NaN": (X[0], {"probability": np.nan}, 0.5, ValueError, "got nan"),
+    "loss True": (X[0], {}, True, ValueError, "must be a number, got True"),
+    "loss text of a number": (X[0], {}, "0.5", ValueError, "must be a number, got '0.5'"),
+    "loss beyond floats": (X[0], {}, 10**400, ValueError, "must fit a float"),
+    "action True": (X[0], {"action": True}, 0.5, ValueError, "whole number from 0 to 3, got True"),
+    "action text": (X[0], {"action": "1"}, 0.5, ValueError, "from 0 to 3, got '1'"),
+    "probability text": (X[0], {"probability": "1"}, 0.5, ValueError, "must be a number, got '1'"),
+    "probability None": (X[0], {"probability": None}, 0.5, ValueError, "got None"),
     "another policy": (X[0], {"policy": "other"}, 0.5, ValueError, "got one of 'other'"),
 }
 
@@ -187,6 +194,13 @@ def test_a_first_row_that_is_refused_leaves_no_trace(tmp_path):
         ({"actions": (0.5, 0.5)}, [1.0, 2.0], "must differ from their centre"),
         ({"centre": np.nan}, [1.0, 2.0], "between -1 and 4, got nan"),
         ({"policy": "x"}, [1.0, 2.0], "got one of 'x'"),
+        ({}, [1.0, True], "must be a number, got True"),
+        ({}, [1.0, 10**400], "must fit a float"),
+        ({"centre": 0.4}, [1.0, 2.0], "centre 0.4 in the middle"),
+        ({"centre": "0.25"}, [1.0, 2.0], "actions must be a number, got '0.25'"),
+        ({"actions": (0.0, None)}, [1.0, 2.0], "actions must be a number, got None"),
+        ({"actions": "ab"}, [1.0, 2.0], "has 2"),
+        ({"actions": 0.5}, [1.0, 2.0], "has 2"),
     ],
 )
 def test_continuous_bad_input_changes_nothing(change, loss, message, tmp_path):
@@ -211,6 +225,10 @@ def test_continuous_bad_input_changes_nothing(change, loss, message, tmp_path):
         ({"loss_range": (1, 0)}, "low end first"),
         ({"loss_range": (0, np.inf)}, "finite"),
         ({"loss_range": (0, 1, 2)}, "pair"),
+        ({"loss_range": None}, "pair of numbers, got None"),
+        ({"loss_range": "ab"}, "pair of numbers, got 'ab'"),
+        ({"loss_range": (-1e308, 1e308)}, "difference"),
+        ({"explore": ["x"]}, "explore must be a rule"),
         ({"random_state": -1}, "random_state"),
     ],
 )
@@ -221,7 +239,15 @@ def test_wrong_arguments(arguments, message):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"low": 2.0}, "low end first"), ({"feedback": "full"}, "one-point"), ({"delta": 3}, "half")],
+    [
+        ({"low": 2.0}, "low end first"),
+        ({"feedback": "full"}, "one-point"),
+        ({"delta": 3}, "half"),
+        ({"delta": "x"}, "delta must be a number"),
+        ({"delta": True}, "delta must be a number"),
+        ({"low": -1e308, "high": 1e308}, "difference"),
+        ({"low": 1e20, "high": 1e20 + 1e5}, "further apart"),
+    ],
 )
 def test_wrong_continuous_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
@@ -586,3 +612,68 @@ def test_evaluate_judges_a_policy_with_its_exploration():
     assert evaluate(policy, log) == evaluate(chances, log)
     assert evaluate(policy, log).value > evaluate(policy.predict(X), log).value
     assert policy.action_probabilities(X[:0]).shape == (0, 4)
+
+
+def test_learn_many_takes_frames_and_iterators_and_nothing(tmp_path):
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"size": X[:20, 0], "kind": ["a", "b"] * 10})
+    encoder = Encoder(min_frequency=1).fit(columns_of(table))
+    files = []
+    for rows in (table, table.to_numpy(), iter(table.to_numpy()), table[["kind", "size"]]):
+        policy = DGTBandit(2, 2, encoder=encoder, random_state=0)
+        policy.id = "same"
+        decisions = [policy.decide(table[i : i + 1]) for i in range(20)]
+        before = saved(policy, tmp_path)
+        policy.learn_many([], [], [])
+        policy.learn_many(table[:0], [], np.empty(0))
+        with pytest.raises(ValueError, match="must be sequences, got 3") as caught:
+            policy.learn_many(3, decisions, 4)
+        assert "\n" not in str(caught.value)
+        assert saved(policy, tmp_path) == before
+        policy.learn_many(rows, iter(decisions), (0.5 for _ in decisions))
+        files.append(saved(policy, tmp_path))
+    assert len(set(files)) == 1
+
+
+def test_copies_are_whole_while_another_thread_learns():
+    policy = teach(DGTBandit(4, 3, random_state=1), range(20))
+    for twin in (copy.copy(policy), copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
+        for mine, its in zip(policy._arena, twin._arena, strict=True):
+            assert mine is not its and not np.shares_memory(mine, its)
+            np.testing.assert_array_equal(mine, its)
+    state = policy.__getstate__()
+    before = [array.copy() for array in state["_arena"]]
+    teach(policy, range(20, 40))
+    for array, then in zip(state["_arena"], before, strict=True):
+        np.testing.assert_array_equal(array, then)
+
+
+@pytest.mark.parametrize("part", ["recipe", "parameters", "explore"])
+def test_files_that_leave_something_out_are_refused(part, tmp_path):
+    policy = teach(DGTBandit(4, 3, random_state=1), range(30))
+    policy.save(tmp_path / "p.dgt")
+    header, arrays = model_file.read(tmp_path / "p.dgt")
+    keep = {k: v for k, v in header.items() if k not in ("arrays", "array_bytes")}
+    fields, name = {
+        "recipe": (keep["recipe"], "baseline"),
+        "parameters": (keep["parameters"], "loss_range"),
+        "explore": (keep["recipe"]["explore"], "delta"),
+    }[part]
+    del fields[name]
+    model_file.write(tmp_path / "q.dgt", keep, arrays)
+    with pytest.raises(ModelFileError, match=f"not a valid DGTBandit.*{part} must have"):
+        dgtrees.load(tmp_path / "q.dgt")
+
+
+def test_the_same_decision_learnt_twice_counts_twice():
+    policy = DGTBandit(4, 3, random_state=1)
+    decision = policy.decide(X[0])
+    for _ in range(2):
+        policy.learn(X[0], decision, 1.0)
+    assert policy.n_answers == 2
+
+
+def test_expected_losses_of_extreme_scores_come_without_a_warning():
+    policy = teach(DGTBandit(4, 3, random_state=1), range(3))
+    views(policy._arena).mean_leaves[:] = np.array([[1e4], [-1e4], [0.0], [800.0]])
+    assert policy.expected_loss(X[:1])[0].tolist() == [0.0, 1.0, 0.5, 0.0]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -194,8 +193,8 @@ class OnlineTree:
     def _check_decision(self, decision: Any, kind: type[Any]) -> None:
         if type(decision) is not kind:
             raise TypeError(
-                f"decision must be the {kind.__name__} that decide returned, got {decision!r}: "
-                "read logged ones with from_json"
+                f"decision must be the {kind.__name__} that decide returned, "
+                f"got {shown(decision)}: read logged ones with from_json"
             )
         if decision.policy != self.id:
             raise ValueError(
@@ -204,16 +203,23 @@ class OnlineTree:
             )
 
     @staticmethod
-    def _together(X: Any, *others: Iterable[Any]) -> tuple[list[Any], ...]:
-        """Lists of one length; the rows first."""
-        rows = [X.iloc[i : i + 1] for i in range(len(X))] if hasattr(X, "iloc") else list(X)
-        lists = (rows, *(list(other) for other in others))
-        if len({len(one) for one in lists}) != 1:
+    def _together(X: Any, decisions: Any, losses: Any) -> tuple[Any, list[Any], list[Any]]:
+        """Equally many rows, decisions and losses; what is no array or frame becomes a list."""
+        try:
+            X = X if hasattr(X, "shape") else list(X)
+            decisions, losses = list(decisions), list(losses)
+            lengths = len(X), len(decisions), len(losses)
+        except TypeError:
+            raise ValueError(
+                f"rows, decisions and losses must be sequences, got {shown(X)}, "
+                f"{shown(decisions)}, {shown(losses)}: call learn for a single answer"
+            ) from None
+        if len(set(lengths)) != 1:
             raise ValueError(
                 "rows, decisions and losses must be equally many, got "
-                + ", ".join(str(len(one)) for one in lists)
+                + ", ".join(map(str, lengths))
             )
-        return lists
+        return X, decisions, losses
 
     # Answers
 
@@ -280,10 +286,14 @@ class OnlineTree:
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> OnlineTree:
         try:
-            fields = dict(header["recipe"])
-            fields["explore"] = exploration(fields["explore"])
+            fields, rule = dict(header["recipe"]), header["recipe"]["explore"]
+            fields["explore"] = exploration(rule)
+            # What a file leaves out must not become today's default.
+            _same_fields("recipe", fields, BanditRecipe.__dataclass_fields__)
+            _same_fields("explore", rule, fields["explore"].to_json())
             encoder = None if header["encoder"] is None else Encoder.from_json(header["encoder"])
             policy = cls(recipe=BanditRecipe(**fields), encoder=encoder, **header["parameters"])  # type: ignore[call-arg]
+            _same_fields("parameters", header["parameters"], policy._parameters())
             policy.recipe = header["recipe_name"] or policy.recipe_
             policy.id = str(header["policy"])
             policy._seed = int(header["seed"])
@@ -297,11 +307,19 @@ class OnlineTree:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+            state = {name: value for name, value in self.__dict__.items() if name != "_lock"}
+            if self._arena is not None:  # which goes on changing once the lock is free
+                state["_arena"] = Arena(*(array.copy() for array in self._arena))
+            return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
+
+
+def _same_fields(name: str, found: Any, wanted: Any) -> None:
+    if set(found) != set(wanted):
+        raise ValueError(f"{name} must have {sorted(wanted)}, the file has {sorted(found)}")
 
 
 def _by_name(frame: Any, names: list[str]) -> Any:

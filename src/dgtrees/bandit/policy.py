@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from dgtrees.bandit.checks import number, shown, whole_number
 from dgtrees.bandit.decision import ContinuousDecision, Decision
@@ -17,6 +18,8 @@ from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.state import Settings
 
 __all__ = ["DGTBandit", "DGTContinuousBandit"]
+
+_ADVICE = ": log what decide returns"
 
 
 class DGTBandit(OnlineTree):
@@ -72,27 +75,36 @@ class DGTBandit(OnlineTree):
 
     def decide(self, x: Any) -> Decision:
         """Draw an action for one row, shape (features,)."""
-        row = self._row(x)
+        return self._decide(self._row(x))[0]
+
+    def _decide(self, row: np.ndarray) -> tuple[Decision, int]:
+        """The decision for a checked row, and its leaf."""
         with self._lock:
-            action, probability, _ = online.decide(row, *self._ready(row.shape[0]))
+            action, probability, leaf = online.decide(row, *self._ready(row.shape[0]))
             self.n_decisions += 1
-            return Decision(action, probability, self.id, self.n_decisions)
+            return Decision(action, probability, self.id, self.n_decisions), leaf
 
     def learn(self, x: Any, decision: Decision, loss: float) -> None:
-        """Learn that `decision`, taken for the row `x`, had this loss; any time later."""
+        """Learn that `decision`, taken for the row `x`, had this loss; any time later.
+
+        A decision that is learnt twice counts twice.
+        """
+        self._learn(self._row(x), decision, loss)
+
+    def _learn(self, row: np.ndarray, decision: Decision, loss: Any) -> None:
         self._check(decision)
         share = loss_share(loss, *self.loss_range)
-        row = self._row(x)
         with self._lock:
             self._learn_one(row, decision, share)
 
     def learn_many(self, X: Any, decisions: Any, losses: Any) -> None:
         """Learn from many answers in their order; from none of them if one is refused."""
-        _, decisions, losses = self._together(X, decisions, losses)
+        X, decisions, losses = self._together(X, decisions, losses)
         for decision in decisions:
             self._check(decision)
         shares = [loss_share(loss, *self.loss_range) for loss in losses]
-        for row, decision, share in zip(self._rows(X), decisions, shares, strict=True):
+        rows = self._rows(X) if decisions else np.empty((0, 0))
+        for row, decision, share in zip(rows, decisions, shares, strict=True):
             row = np.ascontiguousarray(row, dtype=np.float64)
             with self._lock:
                 self._learn_one(row, decision, share)
@@ -108,7 +120,8 @@ class DGTBandit(OnlineTree):
     def expected_loss(self, X: Any) -> np.ndarray:
         """Loss that is expected of every action, shape (rows, n_actions)."""
         low, high = self.loss_range
-        return low + (high - low) / (1.0 + np.exp(self._outputs(X)[1]))
+        loss: np.ndarray = low + (high - low) * expit(-self._outputs(X)[1])
+        return loss
 
     def action_probabilities(self, X: Any) -> np.ndarray:
         """Probability with which `decide` would now draw every action, shape (rows, n_actions).
@@ -125,16 +138,10 @@ class DGTBandit(OnlineTree):
 
     def _check(self, decision: Any) -> None:
         self._check_decision(decision, Decision)
-        action, probability = decision.action, decision.probability
-        if not 0 <= action < self.n_actions or action != int(action):
+        whole_number("action", decision.action, 0, self.n_actions - 1, _ADVICE)
+        if not 0.0 < number("probability", decision.probability, _ADVICE) <= 1.0:
             raise ValueError(
-                f"action must be a whole number from 0 to {self.n_actions - 1}, got {action!r}: "
-                "log what decide returns"
-            )
-        if not 0.0 < probability <= 1.0:
-            raise ValueError(
-                f"probability must be above 0 and at most 1, got {probability!r}: "
-                "log what decide returns"
+                f"probability must be above 0 and at most 1, got {decision.probability!r}{_ADVICE}"
             )
 
     def _stream(
@@ -237,36 +244,49 @@ class DGTContinuousBandit(OnlineTree):
         return told._replace(two_point=self.feedback == "two-point", delta=delta)
 
     def decide(self, x: Any) -> ContinuousDecision:
-        """The action to take for one row, or the two to try."""
-        row = self._row(x)
+        """The action to take for one row, or the two to try.
+
+        Beside what the parameters that learn would answer; `predict` answers from their average,
+        where the recipe has one.
+        """
+        return self._decide(self._row(x))[0]
+
+    def _decide(self, row: np.ndarray) -> tuple[ContinuousDecision, int]:
         with self._lock:
-            centre, step, _ = online.perturb(row, *self._ready(row.shape[0]))
+            centre, step, leaf = online.perturb(row, *self._ready(row.shape[0]))
             self.n_decisions += 1
-            number = self.n_decisions
+            count = self.n_decisions
         actions = tuple(self._action(place) for place in (centre + step, centre - step))
         points = 2 if self.feedback == "two-point" else 1
-        return ContinuousDecision(actions[:points], self._action(centre), self.id, number)
+        centre = self._action(centre)
+        return ContinuousDecision(actions[:points], centre, self.id, count), leaf
 
     def _action(self, place: float) -> float:
         """An action from its place between -1 and 1."""
         return min(max(self._middle + self._half * place, self.low), self.high)
 
     def learn(self, x: Any, decision: ContinuousDecision, loss: Any) -> None:
-        """Learn the loss of the decision's action, or of its two in their order; any time later."""
+        """Learn the loss of the decision's action, or of its two in their order; any time later.
+
+        A decision that is learnt twice counts twice.
+        """
+        self._learn(self._row(x), decision, loss)
+
+    def _learn(self, row: np.ndarray, decision: ContinuousDecision, loss: Any) -> None:
         self._check(decision)
         losses = loss_pair(loss, len(decision.actions))
-        row = self._row(x)
         with self._lock:
             arena = self._with_room(row.shape[0])
             online.learn_slope(row, self._step(decision), *losses, *arena)
 
     def learn_many(self, X: Any, decisions: Any, losses: Any) -> None:
         """Learn from many answers in their order; from none of them if one is refused."""
-        _, decisions, losses = self._together(X, decisions, losses)
+        X, decisions, losses = self._together(X, decisions, losses)
         for decision in decisions:
             self._check(decision)
         pairs = [loss_pair(loss, len(d.actions)) for d, loss in zip(decisions, losses, strict=True)]
-        for row, decision, pair in zip(self._rows(X), decisions, pairs, strict=True):
+        rows = self._rows(X) if decisions else np.empty((0, 0))
+        for row, decision, pair in zip(rows, decisions, pairs, strict=True):
             row = np.ascontiguousarray(row, dtype=np.float64)
             with self._lock:
                 arena = self._with_room(row.shape[0])
@@ -286,22 +306,28 @@ class DGTContinuousBandit(OnlineTree):
     def _check(self, decision: Any) -> None:
         self._check_decision(decision, ContinuousDecision)
         points = 2 if self.feedback == "two-point" else 1
-        if len(decision.actions) != points:
+        if not isinstance(decision.actions, tuple) or len(decision.actions) != points:
             raise ValueError(
                 f"a decision of {self.feedback} feedback has {points} action(s), "
-                f"got {decision.actions!r}: log what decide returns"
+                f"got {shown(decision.actions)}{_ADVICE}"
             )
         for action in (*decision.actions, decision.centre):
-            if not self.low <= action <= self.high:
+            if not self.low <= number("actions", action, _ADVICE) <= self.high:
                 raise ValueError(
-                    f"actions must lie between {self.low:g} and {self.high:g}, got {action!r}: "
-                    "log what decide returns"
+                    f"actions must lie between {self.low:g} and {self.high:g}, "
+                    f"got {action!r}{_ADVICE}"
                 )
         # Our own steps of half the range may be rounded to a little more.
         if not 1e-9 < abs(self._step(decision)) <= 1.0 + 1e-9:
             raise ValueError(
                 f"actions must differ from their centre {decision.centre!r}, "
-                f"got {decision.actions!r}: log what decide returns"
+                f"got {decision.actions!r}{_ADVICE}"
+            )
+        steps = [action - decision.centre for action in decision.actions]
+        if points == 2 and abs(steps[0] + steps[1]) > 0.01 * abs(steps[0] - steps[1]):
+            raise ValueError(  # up to a hundredth may be rounding
+                f"two actions must have their centre {decision.centre!r} in the middle, "
+                f"got {decision.actions!r}{_ADVICE}"
             )
 
     def _step(self, decision: ContinuousDecision) -> float:
