@@ -213,3 +213,9 @@ def test_an_action_never_logged_costs_the_mean():
     estimate = evaluate(np.full(4, 2), log, "dm")
     assert estimate.value == pytest.approx(0.75)
     assert estimate.matched_rows == 0 and estimate.effective_rows == 0
+
+
+@pytest.mark.parametrize("log", ["own.jsonl", None, [1, 2]])
+def test_what_is_no_log_is_refused(log):
+    with pytest.raises(ValueError, match=r"log must be a Log, got .*read_log"):
+        evaluate(np.zeros(3, dtype=int), log)

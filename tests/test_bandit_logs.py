@@ -285,3 +285,8 @@ def test_names_that_are_really_values_do_not_eat_the_memory(monkeypatch):
     with pytest.raises(DataError, match="got 4 lines of 4 names: choose the columns to keep"):
         read(text, "vw")
     assert read(text, "vw", feature_names=("user_0",)).X.ravel().tolist() == [1, 0, 0, 0]
+
+
+def test_features_have_different_names():
+    with pytest.raises(ValueError, match="must differ from each other, got 'a' twice"):
+        Log(np.ones((1, 3)), [0], [1.0], [0.0], n_actions=1, feature_names=("a", "b", "a"))

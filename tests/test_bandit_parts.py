@@ -9,6 +9,7 @@ from dgtrees.bandit import BanditRecipe, ContinuousDecision, Decision, Epsilon, 
 from dgtrees.bandit.explore import DecayingEpsilon, Greedy, Softmax, exploration
 from dgtrees.bandit.feedback import checked_range, loss_pair, loss_share
 from dgtrees.bandit.recipe import RECIPES
+from dgtrees.baselines import decision as rivals
 
 
 def test_decisions_come_back_from_json_exactly():
@@ -21,10 +22,42 @@ def test_decisions_come_back_from_json_exactly():
     assert pair.action == 1 / 3
 
 
-@pytest.mark.parametrize("text", ["{}", "[1, 2]", '{"action": 1}'])
+@pytest.mark.parametrize("text", ["{}", "[1, 2]", '{"action": 1}', "{", "", b"\xff", 3, None])
 def test_other_json_is_refused(text):
     with pytest.raises(ValueError, match="has the fields action, probability, policy, number"):
         Decision.from_json(text)
+
+
+GOOD = {"action": 1, "probability": 0.5, "policy": "a", "number": 1}
+PAIR = {"actions": [0.0, 1.0], "centre": 0.5, "policy": "a", "number": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "change"),
+    [
+        (Decision, GOOD, {"action": "1"}),
+        (Decision, GOOD, {"action": 1.5}),
+        (Decision, GOOD, {"action": True}),
+        (Decision, GOOD, {"action": None}),
+        (Decision, GOOD, {"probability": "0.5"}),
+        (Decision, GOOD, {"probability": [0.5]}),
+        (Decision, GOOD, {"probability": 10**400}),
+        (Decision, GOOD, {"policy": 3}),
+        (Decision, GOOD, {"number": "1"}),
+        (ContinuousDecision, PAIR, {"actions": 1.0}),
+        (ContinuousDecision, PAIR, {"actions": "12"}),
+        (ContinuousDecision, PAIR, {"actions": []}),
+        (ContinuousDecision, PAIR, {"actions": [1.0, None]}),
+        (ContinuousDecision, PAIR, {"centre": "x"}),
+        (ContinuousDecision, PAIR, {"policy": None}),
+        (ContinuousDecision, PAIR, {"number": 1.5}),
+    ],
+)
+def test_logged_fields_of_a_wrong_type_are_refused(kind, good, change):
+    kind.from_json(json.dumps(good))
+    with pytest.raises(ValueError, match=next(iter(change))) as caught:
+        kind.from_json(json.dumps(good | change))
+    assert "\n" not in str(caught.value)
 
 
 def test_decisions_are_frozen():
@@ -58,6 +91,21 @@ def test_rules_come_back_from_json_and_from_their_names(rule):
         (lambda: loss_pair("ab", 2), "pair of losses"),
         (lambda: loss_pair(1e13, 1), "at most 1e\\+12, got .*larger unit"),
         (lambda: loss_share(None, 0, 1), "must be a number, got None"),
+        (lambda: loss_share(True, 0, 1), "must be a number, got True"),
+        (lambda: loss_share("0.5", 0, 1), "must be a number, got '0.5'"),
+        (lambda: loss_share(10**400, 0, 1), "loss must fit a float"),
+        (lambda: loss_pair(10**400, 1), "loss must fit a float"),
+        (lambda: loss_pair([1.0, True], 2), "must be a number, got True"),
+        (lambda: checked_range("r", 0, 10**400), "two finite numbers"),
+        (lambda: checked_range("r", -1e308, 1e308), "and their difference too"),
+        (lambda: checked_range("r", 1.0, 1.0 + 2e-16), "further apart"),
+        (lambda: checked_range("r", 0.0, 5e-324), "further apart"),
+        (lambda: exploration(["x"]), "explore must be a rule .* got \\['x'\\]"),
+        (lambda: exploration({"rule": "epsilon", "often": 1}), "explore must be a rule"),
+        (lambda: Softmax(10**400), "temperature"),
+        (lambda: BanditRecipe(replay=True), "replay must be a whole number"),
+        (lambda: BanditRecipe(node_rate="1"), "node_rate must be a number"),
+        (lambda: BanditRecipe(baseline=None), "baseline must be True or False"),
     ],
 )
 def test_wrong_numbers(make, message):
@@ -71,3 +119,21 @@ def test_the_paper_is_one_value_of_the_recipe():
     told = paper.settings(50, 3, 6, False)
     assert told.node_rate == told.leaf_rate == 1e-3
     assert told.replay == 0 and told.averaging == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "loss", "message"),
+    [
+        ({}, True, "a loss must be a number"),
+        ({}, "0.5", "a loss must be a number"),
+        ({}, 10**400, "a loss must be a number that fits a float"),
+        ({"action": True}, 0.5, "action must be from 0 to 2, got True"),
+        ({"action": 0.5}, 0.5, "action must be from 0 to 2, got 0.5"),
+        ({"probability": "1"}, 0.5, "probability must be a number"),
+    ],
+)
+def test_rivals_know_numbers_too(change, loss, message):
+    decision = rivals.Decision(1, 0.5)
+    assert rivals.check_feedback(decision, np.float32(0.5), 3) == (1, 0.5, 0.5)
+    with pytest.raises(ValueError, match=message):
+        rivals.check_feedback(decision._replace(**change), loss, 3)

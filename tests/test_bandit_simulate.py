@@ -97,6 +97,18 @@ def test_stream_order_comes_from_its_seed():
         ({"checkpoints": [0]}, "between 1 and"),
         ({"checkpoints": [50], "queries": 10}, "between 1 and"),
         ({"X": np.full((1000, 4), np.nan)}, "got nan"),
+        ({"X_test": np.full((5, 4), np.nan), "y_test": LABELS[:5]}, "got nan"),
+        ({"X_test": X[:5, :3], "y_test": LABELS[:5]}, "the 4 features of X, got 3"),
+        ({"y": np.where(X[:, 0] > 0, 1.0, np.nan)}, "y must be finite .* got nan in row"),
+        ({"y": np.array(["a", None] * 500, dtype=object)}, "without gaps, got None in row 1"),
+        ({"y": np.array(["a", 1] * 500, dtype=object)}, "labels of one kind"),
+        ({"y": np.zeros((1000, 1))}, r"y must be one label or value a row, got shape \(1000, 1\)"),
+        ({"X_test": X[:2], "y_test": np.zeros((2, 1))}, "y_test must be one label"),
+        ({"reference": SimpleNamespace(predict=lambda X: X[:5, 0])}, "each of 1000 rows, got"),
+        ({"reference": SimpleNamespace(predict=lambda X: X)}, "each of 1000 rows, got"),
+        ({"queries": 0}, "queries must be a whole number from 1"),
+        ({"queries": -5}, "queries must be a whole number from 1"),
+        ({"queries": 2.5}, "queries must be a whole number from 1"),
     ],
 )
 def test_wrong_arguments(change, message):
@@ -135,3 +147,64 @@ def test_rivals_play_the_same_stream():
     linear = LinearContinuousBandit(-4.0, 4.0, feedback="two-point", random_state=0)
     curve = simulate(linear, X, X[:, 0], X_test=X, y_test=X[:, 0], queries=2000)
     assert not curve.accuracy and curve.held_out[-1] < 0.1
+
+
+@pytest.mark.parametrize("queries", range(1, 12))
+def test_short_streams(queries):
+    curve = simulate(DGTBandit(2, 2, random_state=0), X, LABELS, queries=queries)
+    assert curve.queries[-1] == queries and curve.queries[0] >= 1
+    assert curve.queries == sorted(set(curve.queries))
+
+
+def test_whole_numbers_are_actions_and_other_labels_are_named():
+    y = 1 + (X[:, 0] > 0)  # action 0 is never right
+    policy = DGTBandit(3, 2, random_state=0)
+    curve = simulate(policy, X, y, X_test=X, y_test=y, queries=3000)
+    assert curve.classes == [] and curve.held_out[-1] > 0.9
+    assert set(policy.predict(X)) == {1, 2}
+    policy = DGTBandit(3, 2, random_state=0)
+    curve = simulate(policy, X, y + 10, X_test=X, y_test=y + 10, queries=3000)
+    assert curve.classes == [11, 12] and curve.held_out[-1] > 0.9
+    assert set(policy.predict(X)) == {0, 1}
+    assert simulate(DGTBandit(2, 2), X, LABELS, queries=5).classes == ["no", "yes"]
+
+
+def test_a_loss_range_counts_in_a_stream():
+    def by_hand(action, y):
+        return float(action != y)
+
+    y = (X[:, 0] > 0).astype(int)
+    policies = [DGTBandit(2, 2, loss_range=(-1, 2), random_state=0) for _ in "ab"]
+    curves = [
+        simulate(p, X, y, queries=400, loss=loss)
+        for p, loss in zip(policies, (None, by_hand), strict=True)
+    ]
+    np.testing.assert_array_equal(*(p.expected_loss(X) for p in policies))
+    assert curves[0].leaves == curves[1].leaves
+    policy = DGTBandit(2, 2, loss_range=(0, 0.5))
+    with pytest.raises(ValueError, match="loss_range"):
+        simulate(policy, X, y)
+    assert policy.n_decisions == 0
+
+
+def test_a_python_loss_leaves_the_encoder_where_it_is():
+    table = np.array([[v, c] for v, c in zip(X[:, 1], LABELS, strict=True)], dtype=object)
+    encoder = Encoder().fit(columns_of(table))
+    policy = DGTBandit(2, 2, encoder=encoder, random_state=0)
+
+    def loss(action, y):
+        assert policy.encoder is encoder
+        policy.predict(table[:2])  # as another thread might
+        return float(action != y)
+
+    simulate(policy, table, (LABELS == "yes").astype(int), loss=loss, queries=50)
+
+
+def test_rivals_are_checked_before_they_learn():
+    from dgtrees.baselines import EpsilonGreedyLinear
+
+    y = (X[:, 0] > 0).astype(int)
+    for change in ({"X_test": X[:5, :3], "y_test": y[:5]}, {"X": np.full_like(X, np.nan)}):
+        rival = EpsilonGreedyLinear(2, random_state=0)
+        with pytest.raises(ValueError, match="features"):
+            simulate(rival, **{"X": X, "y": y} | change)

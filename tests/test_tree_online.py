@@ -12,6 +12,7 @@ from dgtrees.bandit import (
     BanditRecipe,
     DecayingEpsilon,
     DGTBandit,
+    DGTContinuousBandit,
     Epsilon,
     Greedy,
     InverseGap,
@@ -102,7 +103,7 @@ def test_actions_are_drawn_with_the_probability_that_is_reported():
     views(policy._arena).leaves[:] = np.array([[0.0], [1.0], [2.0]])
     decisions = [policy.decide(x) for _ in range(20_000)]
     share = np.bincount([d.action for d in decisions]) / len(decisions)
-    expected = policy.probabilities(x[None])[0]
+    expected = policy.action_probabilities(x[None])[0]
     assert np.abs(share - expected).max() < 0.015
     assert {d.probability for d in decisions} == set(expected)
 
@@ -119,21 +120,63 @@ def test_running_standardisation_is_that_of_all_rows():
     assert state.inverse_scale[2] == 0  # a constant column says nothing
 
 
+def assert_same_state(one, other):
+    for name, array in views(one._arena)._asdict().items():
+        if name not in SCRATCH:
+            np.testing.assert_array_equal(array, getattr(views(other._arena), name), name)
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: r.rule)
-@pytest.mark.parametrize("leaf", ["constant", "linear"])
-def test_the_stream_does_what_decide_and_learn_do(rule, leaf):
+@pytest.mark.parametrize(
+    ("leaf", "bounds"), [("constant", (0, 1)), ("linear", (0, 1)), ("constant", (-0.3, 1.1))]
+)
+def test_the_stream_does_what_decide_and_learn_do(rule, leaf, bounds):
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(300, 4)), rng.integers(3, size=300)
     recipe = replace(BanditRecipe(), replay=2, capacity=64)
-    one, other = (DGTBandit(3, 3, leaf, explore=rule, recipe=recipe, random_state=5) for _ in "ab")
+    options = {"explore": rule, "recipe": recipe, "loss_range": bounds, "random_state": 5}
+    one, other = (DGTBandit(3, 3, leaf, **options) for _ in "ab")
     losses = one._stream(X, y, np.arange(300), np.zeros(8, dtype=np.int64), "0-1")
     for i in range(300):
         decision = other.decide(X[i])
         other.learn(X[i], decision, float(decision.action != y[i]))
         assert losses[i] == float(decision.action != y[i])
-    for name, array in views(one._arena)._asdict().items():
-        if name not in SCRATCH:
-            np.testing.assert_array_equal(array, getattr(views(other._arena), name), name)
+    assert_same_state(one, other)
+
+
+def test_the_stream_refuses_losses_outside_the_range():
+    policy = DGTBandit(3, 3, loss_range=(0, 0.5))
+    arguments = (np.ones((2, 2)), np.arange(2), np.arange(2), np.zeros(8, dtype=np.int64))
+    with pytest.raises(ValueError, match=r"between 0 and 0.5, got 1.0: .*loss_range"):
+        policy._stream(*arguments, "0-1")
+    assert policy.n_features is None
+
+
+@pytest.mark.parametrize("recipe", ["default", "paper"])
+@pytest.mark.parametrize("feedback", ["one-point", "two-point"])
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_the_stream_of_values_does_what_decide_and_learn_do(recipe, feedback, loss):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 4))
+    y = np.where(X[:, 0] > 0, 0.7, 0.1)  # at the bounds, where actions are rounded back
+    one, other = (
+        DGTContinuousBandit(0.1, 0.7, 3, recipe=recipe, feedback=feedback, random_state=5)
+        for _ in "ab"
+    )
+    losses = one._stream(X, y, np.arange(300), np.zeros(8, dtype=np.int64), loss)
+    for i in range(300):
+        decision = other.decide(X[i])
+        errors = [abs(action - y[i]) for action in decision.actions]
+        found = [e * e for e in errors] if loss == "squared" else errors
+        other.learn(X[i], decision, found if len(found) == 2 else found[0])
+        assert losses[i] == np.mean(found)
+    assert_same_state(one, other)
+
+
+def test_no_gap_and_an_infinite_gamma_are_no_nan():
+    rule = InverseGap(scale=1e300, exponent=10.0)
+    found = rule.probabilities([1.0, 1.0, -1.0], seen=10**9)
+    np.testing.assert_allclose(found, [2 / 3, 1 / 3, 0.0], atol=1e-12)
 
 
 def test_a_full_memory_forgets_its_oldest_rows():

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from dgtrees.bandit.checks import number, shown, whole_number
+
 __all__ = ["ContinuousDecision", "Decision"]
+
+_ADVICE = ": log what to_json returns"
 
 
 class Decision(NamedTuple):
@@ -32,7 +36,12 @@ class Decision(NamedTuple):
     @classmethod
     def from_json(cls, text: str | dict[str, Any]) -> Decision:
         """The decision that `to_json` wrote; other fields of the object are ignored."""
-        return cls(**_fields(cls, text))
+        found = _fields(cls, text)
+        return cls(
+            whole_number("action", found["action"], 0, 2**31, _ADVICE),
+            number("probability", found["probability"], _ADVICE),
+            *_origin(found),
+        )
 
 
 class ContinuousDecision(NamedTuple):
@@ -61,16 +70,34 @@ class ContinuousDecision(NamedTuple):
     @classmethod
     def from_json(cls, text: str | dict[str, Any]) -> ContinuousDecision:
         """The decision that `to_json` wrote; other fields of the object are ignored."""
-        fields = _fields(cls, text)
-        return cls(**fields | {"actions": tuple(fields["actions"])})
+        found = _fields(cls, text)
+        actions = found["actions"]
+        if not isinstance(actions, (list, tuple)) or len(actions) not in (1, 2):
+            raise ValueError(f"actions must be one number or two, got {shown(actions)}{_ADVICE}")
+        return cls(
+            tuple(number("actions", action, _ADVICE) for action in actions),
+            number("centre", found["centre"], _ADVICE),
+            *_origin(found),
+        )
 
 
-def _fields(kind: Any, text: str | dict[str, Any]) -> dict[str, Any]:
-    found = json.loads(text) if isinstance(text, str) else text
+def _fields(kind: Any, text: Any) -> dict[str, Any]:
+    try:
+        found = json.loads(text) if isinstance(text, (str, bytes)) else text
+    except (ValueError, RecursionError):
+        found = None
     missing = [name for name in kind._fields if not isinstance(found, dict) or name not in found]
     if missing:
         raise ValueError(
-            f"a logged {kind.__name__} has the fields {', '.join(kind._fields)}, got {text!r}: "
-            "log what to_json returns"
+            f"a logged {kind.__name__} has the fields {', '.join(kind._fields)}, "
+            f"got {shown(text)}: log what to_json returns"
         )
     return {name: found[name] for name in kind._fields}
+
+
+def _origin(found: dict[str, Any]) -> tuple[str, int]:
+    """Policy and number of a logged decision."""
+    policy = found["policy"]
+    if not isinstance(policy, str):
+        raise ValueError(f"policy must be the name of a policy, got {shown(policy)}{_ADVICE}")
+    return policy, whole_number("number", found["number"], 0, 2**63 - 1, _ADVICE)

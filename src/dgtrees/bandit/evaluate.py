@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import fdtri, stdtrit
 
+from dgtrees.bandit.checks import shown
 from dgtrees.bandit.logs import Log
 from dgtrees.bandit.loss_model import cross_fitted, fitted
 
@@ -115,6 +116,8 @@ def evaluate(
     >>> print(evaluate(np.zeros(2000, dtype=int), log))
     0.4707 [0.4397, 0.5019] (snips, 95 %, 1024 effective of 2000 rows)
     """
+    if not isinstance(log, Log):
+        raise ValueError(f"log must be a Log, got {shown(log)}: read it by read_log")
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if not 0 < confidence < 1:

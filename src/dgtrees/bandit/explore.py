@@ -9,12 +9,11 @@ compiled function for all rules; the classes here name the rules and check their
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from math import isfinite
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
+from dgtrees.bandit.checks import number, shown
 from dgtrees.tree import online
 
 __all__ = ["DecayingEpsilon", "Epsilon", "Exploration", "Greedy", "InverseGap", "Softmax"]
@@ -54,7 +53,7 @@ class Epsilon(Exploration):
     rule: ClassVar[str] = "epsilon"
 
     def __post_init__(self) -> None:
-        _within("delta", self.delta, 0.0, 1.0)
+        _within(self, "delta", 0.0, 1.0)
 
     def numbers(self) -> tuple[float, float]:
         """See the base class."""
@@ -74,8 +73,8 @@ class DecayingEpsilon(Exploration):
     rule: ClassVar[str] = "decaying"
 
     def __post_init__(self) -> None:
-        _within("half", self.half, 1e-9, 1e300)
-        _within("floor", self.floor, 0.0, 1.0)
+        _within(self, "half", 1e-9, 1e300)
+        _within(self, "floor", 0.0, 1.0)
 
     def numbers(self) -> tuple[float, float]:
         """See the base class."""
@@ -94,7 +93,7 @@ class Softmax(Exploration):
     rule: ClassVar[str] = "softmax"
 
     def __post_init__(self) -> None:
-        _within("temperature", self.temperature, 1e-3, 1e300)
+        _within(self, "temperature", 1e-3, 1e300)
 
     def numbers(self) -> tuple[float, float]:
         """See the base class."""
@@ -116,8 +115,8 @@ class InverseGap(Exploration):
     rule: ClassVar[str] = "inverse_gap"
 
     def __post_init__(self) -> None:
-        _within("scale", self.scale, 0.0, 1e300)
-        _within("exponent", self.exponent, 0.0, 10.0)
+        _within(self, "scale", 0.0, 1e300)
+        _within(self, "exponent", 0.0, 10.0)
 
     def numbers(self) -> tuple[float, float]:
         """See the base class."""
@@ -150,14 +149,19 @@ def exploration(rule: Any) -> Exploration:
         return rule
     fields = dict(rule) if isinstance(rule, dict) else {"rule": rule}
     name = fields.pop("rule", None)
-    if name not in _RULES:
+    known = isinstance(name, str) and name in _RULES
+    if not known or not set(fields) <= set(_RULES[name].__dataclass_fields__):  # type: ignore[attr-defined]
         raise ValueError(
-            f"explore must be a rule of dgtrees.bandit or one of {', '.join(_RULES)}, got {rule!r}"
+            f"explore must be a rule of dgtrees.bandit or one of {', '.join(_RULES)}, "
+            f"got {shown(rule)}"
         )
     return _RULES[name](**fields)
 
 
-def _within(name: str, value: Any, low: float, high: float) -> None:
-    known = isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
-    if not known or not low <= value <= high:
-        raise ValueError(f"{name} must be a number from {low:g} to {high:g}, got {value!r}")
+def _within(rule: Exploration, name: str, low: float, high: float) -> None:
+    """Make a rule's number a float, or refuse it."""
+    given = getattr(rule, name)
+    value = number(name, given)
+    if not low <= value <= high:
+        raise ValueError(f"{name} must be a number from {low:g} to {high:g}, got {given!r}")
+    object.__setattr__(rule, name, value)  # the dataclass is frozen

@@ -9,10 +9,11 @@ actions a slope from one loss (eqn:onepoint, with the running mean subtracted) o
 from __future__ import annotations
 
 from math import isfinite
-from numbers import Real
 from typing import Any
 
 import numpy as np
+
+from dgtrees.bandit.checks import number, shown
 
 __all__ = ["checked_range", "loss_pair", "loss_share"]
 
@@ -23,13 +24,25 @@ Range = tuple[float, float]
 
 
 def checked_range(name: str, low: Any, high: Any) -> Range:
-    """Two finite numbers, the first below the second."""
-    for value in (low, high):
-        if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value):
-            raise ValueError(f"{name} must be two finite numbers, got {value!r}")
-    if not low < high:
+    """Two finite numbers, the first below the second by enough to tell numbers between them."""
+    try:
+        ends = number(name, low), number(name, high)
+    except ValueError:
+        ends = (float("nan"), 0.0)
+    width = ends[1] - ends[0]
+    if not isfinite(width):
+        raise ValueError(
+            f"{name} must be two finite numbers, and their difference too, "
+            f"got {shown(low)} and {shown(high)}"
+        )
+    if width <= 0:
         raise ValueError(f"{name} must have its low end first, got {low!r} and {high!r}")
-    return float(low), float(high)
+    if width < max(1e-300, 1e-9 * max(abs(ends[0]), abs(ends[1]))):
+        raise ValueError(
+            f"{name} must lie further apart for numbers between them to differ, "
+            f"got {low!r} and {high!r}: measure from another zero"
+        )
+    return ends
 
 
 def loss_share(loss: Any, low: float, high: float) -> float:
@@ -59,7 +72,7 @@ def loss_pair(loss: Any, points: int) -> tuple[float, float]:
     if isinstance(loss, (str, bytes)) or np.shape(loss) != (2,):
         raise ValueError(
             f"two-point feedback needs a pair of losses, in the order of decision.actions, "
-            f"got {loss!r}"
+            f"got {shown(loss)}"
         )
     return _finite(loss[0]), _finite(loss[1])
 
@@ -75,7 +88,4 @@ def _finite(loss: Any) -> float:
 
 
 def _number(loss: Any) -> float:
-    try:
-        return float(loss)
-    except (TypeError, ValueError):
-        raise ValueError(f"loss must be a number, got {loss!r}: leave it out") from None
+    return number("loss", loss, ": leave it out")

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterable
 from dataclasses import asdict, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.explore import exploration
 from dgtrees.bandit.recipe import BanditRecipe, named_recipe
 from dgtrees.data.encoder import Encoder, columns_of, is_frame
@@ -47,12 +46,15 @@ class OnlineTree:
     ) -> None:
         if leaf not in _LEAVES:
             raise ValueError(f"leaf must be one of {', '.join(_LEAVES)}, got {leaf!r}")
-        _whole("max_depth", max_depth, 1, _DEEPEST)
+        self.max_depth = whole_number("max_depth", max_depth, 1, _DEEPEST)
         if random_state is not None:
-            _whole("random_state", random_state, 0, 2**63 - 1)
+            random_state = whole_number("random_state", random_state, 0, 2**63 - 1)
         if not (encoder is None or isinstance(encoder, Encoder)):
-            raise TypeError(f"encoder must be a fitted dgtrees Encoder, got {encoder!r}")
-        self.max_depth = int(max_depth)
+            raise TypeError(f"encoder must be a fitted dgtrees Encoder, got {shown(encoder)}")
+        if encoder is not None and not encoder.width:
+            raise ValueError(
+                f"encoder must be fitted, got one without columns, {shown(encoder)}: call its fit"
+            )
         self.leaf = leaf
         self.recipe = recipe
         self.encoder = encoder
@@ -63,9 +65,7 @@ class OnlineTree:
         self.id = uuid.uuid4().hex
         self.n_decisions = 0
         self._n_outputs = n_outputs
-        self._seed = (
-            int(random_state) if random_state is not None else uuid.uuid4().int % (2**63 - 1)
-        )
+        self._seed = uuid.uuid4().int % (2**63 - 1) if random_state is None else random_state
         self._capacity = self.recipe_.capacity if self.recipe_.replay else 0
         self._lock = threading.Lock()
         self._arena: Arena | None = None
@@ -98,11 +98,16 @@ class OnlineTree:
     def _row(self, x: Any) -> np.ndarray:
         """One row as a float64 vector, or an error."""
         if self.encoder is not None:
-            return self._encoded(x)[0]
+            rows = self._encoded(x)
+            if len(rows) != 1:
+                raise ValueError(f"x must be one row, got {len(rows)}: pass X[i]")
+            return rows[0]
         try:
-            row = np.ascontiguousarray(x, dtype=np.float64)
+            row = np.asarray(x, dtype=np.float64, order="C")
         except (TypeError, ValueError):
-            raise ValueError(f"x must be a row of numbers, got {x!r}: encode it first") from None
+            raise ValueError(
+                f"x must be a row of numbers, got {shown(x)}: encode it first"
+            ) from None
         if row.ndim != 1 or row.shape[0] == 0:
             raise ValueError(f"x must be one row, a vector, got shape {row.shape}: pass X[i]")
         self._check_width(row.shape[0])
@@ -114,10 +119,12 @@ class OnlineTree:
         """Rows as a float32 or float64 array, or an error."""
         if self.encoder is not None:
             return self._encoded(X)
-        X = np.asarray(X)
-        if X.dtype not in (np.float32, np.float64):
-            X = X.astype(np.float64)
-        if X.ndim != 2:
+        try:
+            rows = np.asarray(X)
+            X = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"X must be rows of numbers, got {shown(X)}: encode them") from None
+        if X.ndim != 2 or X.shape[1] == 0:
             raise ValueError(f"X must be rows by features, got shape {X.shape}: reshape it")
         self._check_width(X.shape[1])
         if not (np.abs(X) <= online.LARGEST).all():
@@ -126,14 +133,23 @@ class OnlineTree:
 
     def _encoded(self, X: Any) -> np.ndarray:
         assert self.encoder is not None
-        if not is_frame(X):
-            X = np.asarray(X, dtype=object if not self.encoder.numeric else None)
-            X = X[None] if X.ndim == 1 else X
-        if X.shape[1] != len(self.encoder.columns):
-            raise ValueError(
-                f"a row must have the encoder's {len(self.encoder.columns)} columns, "
-                f"got {X.shape[1]}: use the encoder this policy was given"
-            )
+        names = [column.name for column in self.encoder.columns]
+        if is_frame(X):
+            X = _by_name(X, names)
+        else:
+            try:
+                rows = np.asarray(X, dtype=object if not self.encoder.numeric else None)
+            except ValueError:
+                rows = np.empty(0)
+            if rows.ndim == 1 and any(isinstance(cell, (list, tuple, np.ndarray)) for cell in rows):
+                rows = np.empty(0)  # rows of several lengths
+            X = rows[None] if rows.ndim == 1 else rows
+            if X.ndim != 2 or X.shape[1] != len(names):
+                width = X.shape[1] if X.ndim == 2 else f"shape {X.shape}"
+                raise ValueError(
+                    f"a row must have the encoder's {len(names)} columns, got {width}: pass a "
+                    "vector, rows by columns, or a frame"
+                )
         rows = np.ascontiguousarray(self.encoder.expand(columns_of(X)))
         if not (np.abs(rows) <= online.LARGEST).all():
             self._refuse(rows)
@@ -155,7 +171,9 @@ class OnlineTree:
         )
 
     def _ready(self, width: int) -> Arena:
-        """The arena, made by the first row that comes."""
+        """The arena, made by the first row that comes; under the lock."""
+        # Again: another thread may have brought the first row since this one was checked.
+        self._check_width(width)
         return self._begin(width) if self._arena is None else self._arena
 
     def _with_room(self, width: int, more: int = 1) -> Arena:
@@ -175,8 +193,8 @@ class OnlineTree:
     def _check_decision(self, decision: Any, kind: type[Any]) -> None:
         if type(decision) is not kind:
             raise TypeError(
-                f"decision must be the {kind.__name__} that decide returned, got {decision!r}: "
-                "read logged ones with from_json"
+                f"decision must be the {kind.__name__} that decide returned, "
+                f"got {shown(decision)}: read logged ones with from_json"
             )
         if decision.policy != self.id:
             raise ValueError(
@@ -185,16 +203,23 @@ class OnlineTree:
             )
 
     @staticmethod
-    def _together(X: Any, *others: Iterable[Any]) -> tuple[list[Any], ...]:
-        """Lists of one length; the rows first."""
-        rows = [X.iloc[i : i + 1] for i in range(len(X))] if hasattr(X, "iloc") else list(X)
-        lists = (rows, *(list(other) for other in others))
-        if len({len(one) for one in lists}) != 1:
+    def _together(X: Any, decisions: Any, losses: Any) -> tuple[Any, list[Any], list[Any]]:
+        """Equally many rows, decisions and losses; what is no array or frame becomes a list."""
+        try:
+            X = X if hasattr(X, "shape") else list(X)
+            decisions, losses = list(decisions), list(losses)
+            lengths = len(X), len(decisions), len(losses)
+        except TypeError:
+            raise ValueError(
+                f"rows, decisions and losses must be sequences, got {shown(X)}, "
+                f"{shown(decisions)}, {shown(losses)}: call learn for a single answer"
+            ) from None
+        if len(set(lengths)) != 1:
             raise ValueError(
                 "rows, decisions and losses must be equally many, got "
-                + ", ".join(str(len(one)) for one in lists)
+                + ", ".join(map(str, lengths))
             )
-        return lists
+        return X, decisions, losses
 
     # Answers
 
@@ -261,10 +286,14 @@ class OnlineTree:
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> OnlineTree:
         try:
-            fields = dict(header["recipe"])
-            fields["explore"] = exploration(fields["explore"])
+            fields, rule = dict(header["recipe"]), header["recipe"]["explore"]
+            fields["explore"] = exploration(rule)
+            # What a file leaves out must not become today's default.
+            _same_fields("recipe", fields, BanditRecipe.__dataclass_fields__)
+            _same_fields("explore", rule, fields["explore"].to_json())
             encoder = None if header["encoder"] is None else Encoder.from_json(header["encoder"])
             policy = cls(recipe=BanditRecipe(**fields), encoder=encoder, **header["parameters"])  # type: ignore[call-arg]
+            _same_fields("parameters", header["parameters"], policy._parameters())
             policy.recipe = header["recipe_name"] or policy.recipe_
             policy.id = str(header["policy"])
             policy._seed = int(header["seed"])
@@ -278,17 +307,34 @@ class OnlineTree:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+            state = {name: value for name, value in self.__dict__.items() if name != "_lock"}
+            if self._arena is not None:  # which goes on changing once the lock is free
+                state["_arena"] = Arena(*(array.copy() for array in self._arena))
+            return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
 
 
-def _whole(name: str, value: Any, low: int, high: int) -> None:
-    known = isinstance(value, Integral) and not isinstance(value, bool)
-    if not known or not low <= int(value) <= high:
-        raise ValueError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
+def _same_fields(name: str, found: Any, wanted: Any) -> None:
+    if set(found) != set(wanted):
+        raise ValueError(f"{name} must have {sorted(wanted)}, the file has {sorted(found)}")
+
+
+def _by_name(frame: Any, names: list[str]) -> Any:
+    """The columns of a frame that an encoder was fitted on, in its order."""
+    arrow = hasattr(frame, "column_names")
+    found = list(frame.column_names if arrow else frame.columns)
+    labels = [str(label) for label in found]
+    for name in names:
+        if labels.count(name) != 1:
+            raise ValueError(
+                f"a frame must have the encoder's column {name!r} once, got {shown(labels)}: "
+                "rename its columns as they were in fit"
+            )
+    chosen = [found[labels.index(name)] for name in names]
+    return frame.select(chosen) if arrow else frame[chosen]
 
 
 def _packed(state: State) -> dict[str, np.ndarray]:

@@ -86,6 +86,9 @@ class Log:
         names = tuple(self.feature_names) or default_names(X.shape[1])
         if len(names) != X.shape[1]:
             raise ValueError(f"feature_names must name {X.shape[1]} columns, got {len(names)}")
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"feature_names must differ from each other, got {twice!r} twice")
         _refuse_row(np.logical_not(np.isfinite(X).all(axis=1)), "X must be finite", X)
         known = (actions >= 0) & (actions < self.n_actions)
         _refuse_row(~known, f"actions must be from 0 to {self.n_actions - 1}", actions)

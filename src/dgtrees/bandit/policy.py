@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
+from dgtrees.bandit.checks import number, shown, whole_number
 from dgtrees.bandit.decision import ContinuousDecision, Decision
 from dgtrees.bandit.feedback import checked_range, loss_pair, loss_share
-from dgtrees.bandit.learner import OnlineTree, _whole
+from dgtrees.bandit.learner import OnlineTree
 from dgtrees.data.encoder import Encoder
 from dgtrees.tree import online
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.state import Settings
 
 __all__ = ["DGTBandit", "DGTContinuousBandit"]
+
+_ADVICE = ": log what decide returns"
 
 
 class DGTBandit(OnlineTree):
@@ -64,36 +67,44 @@ class DGTBandit(OnlineTree):
         encoder: Encoder | None = None,
         random_state: int | None = None,
     ) -> None:
-        _whole("n_actions", n_actions, 2, 100_000)
-        if len(loss_range) != 2:
-            raise ValueError(f"loss_range must be a pair, got {loss_range!r}")
-        self.n_actions = int(n_actions)
+        self.n_actions = whole_number("n_actions", n_actions, 2, 100_000)
+        if np.shape(loss_range) != (2,):
+            raise ValueError(f"loss_range must be a pair of numbers, got {shown(loss_range)}")
         self.loss_range = checked_range("loss_range", *loss_range)
         super().__init__(self.n_actions, max_depth, leaf, recipe, explore, encoder, random_state)
 
     def decide(self, x: Any) -> Decision:
         """Draw an action for one row, shape (features,)."""
-        row = self._row(x)
+        return self._decide(self._row(x))[0]
+
+    def _decide(self, row: np.ndarray) -> tuple[Decision, int]:
+        """The decision for a checked row, and its leaf."""
         with self._lock:
-            action, probability, _ = online.decide(row, *self._ready(row.shape[0]))
+            action, probability, leaf = online.decide(row, *self._ready(row.shape[0]))
             self.n_decisions += 1
-            return Decision(action, probability, self.id, self.n_decisions)
+            return Decision(action, probability, self.id, self.n_decisions), leaf
 
     def learn(self, x: Any, decision: Decision, loss: float) -> None:
-        """Learn that `decision`, taken for the row `x`, had this loss; any time later."""
+        """Learn that `decision`, taken for the row `x`, had this loss; any time later.
+
+        A decision that is learnt twice counts twice.
+        """
+        self._learn(self._row(x), decision, loss)
+
+    def _learn(self, row: np.ndarray, decision: Decision, loss: Any) -> None:
         self._check(decision)
         share = loss_share(loss, *self.loss_range)
-        row = self._row(x)
         with self._lock:
             self._learn_one(row, decision, share)
 
     def learn_many(self, X: Any, decisions: Any, losses: Any) -> None:
         """Learn from many answers in their order; from none of them if one is refused."""
-        _, decisions, losses = self._together(X, decisions, losses)
+        X, decisions, losses = self._together(X, decisions, losses)
         for decision in decisions:
             self._check(decision)
         shares = [loss_share(loss, *self.loss_range) for loss in losses]
-        for row, decision, share in zip(self._rows(X), decisions, shares, strict=True):
+        rows = self._rows(X) if decisions else np.empty((0, 0))
+        for row, decision, share in zip(rows, decisions, shares, strict=True):
             row = np.ascontiguousarray(row, dtype=np.float64)
             with self._lock:
                 self._learn_one(row, decision, share)
@@ -109,25 +120,28 @@ class DGTBandit(OnlineTree):
     def expected_loss(self, X: Any) -> np.ndarray:
         """Loss that is expected of every action, shape (rows, n_actions)."""
         low, high = self.loss_range
-        return low + (high - low) / (1.0 + np.exp(self._outputs(X)[1]))
+        loss: np.ndarray = low + (high - low) * expit(-self._outputs(X)[1])
+        return loss
 
-    def probabilities(self, X: Any) -> np.ndarray:
-        """Probability with which `decide` would now draw every action, shape (rows, n_actions)."""
+    def action_probabilities(self, X: Any) -> np.ndarray:
+        """Probability with which `decide` would now draw every action, shape (rows, n_actions).
+
+        `evaluate` judges a policy by these; give it ``policy.predict(log.X)`` to judge the greedy
+        one.
+        """
         rule, seen = self.recipe_.explore, self.n_answers
-        return np.array([rule.probabilities(scores, seen) for scores in self._outputs(X)[1]])
+        scores = self._outputs(X)[1]
+        chances = np.empty_like(scores)
+        for row in range(len(scores)):
+            chances[row] = rule.probabilities(scores[row], seen)
+        return chances
 
     def _check(self, decision: Any) -> None:
         self._check_decision(decision, Decision)
-        action, probability = decision.action, decision.probability
-        if not 0 <= action < self.n_actions or action != int(action):
+        whole_number("action", decision.action, 0, self.n_actions - 1, _ADVICE)
+        if not 0.0 < number("probability", decision.probability, _ADVICE) <= 1.0:
             raise ValueError(
-                f"action must be a whole number from 0 to {self.n_actions - 1}, got {action!r}: "
-                "log what decide returns"
-            )
-        if not 0.0 < probability <= 1.0:
-            raise ValueError(
-                f"probability must be above 0 and at most 1, got {probability!r}: "
-                "log what decide returns"
+                f"probability must be above 0 and at most 1, got {decision.probability!r}{_ADVICE}"
             )
 
     def _stream(
@@ -135,9 +149,10 @@ class DGTBandit(OnlineTree):
     ) -> np.ndarray:
         """Decide and learn for labelled rows, compiled; losses in their order."""
         losses = np.empty(len(order))
+        shares = [loss_share(value, *self.loss_range) for value in (0.0, 1.0)]
         with self._lock:
             arena = self._with_room(X.shape[1], len(order))
-            online.simulate_classes(X, y, order, losses, visits, *arena)
+            online.simulate_classes(X, y, order, *shares, losses, visits, *arena)
             self.n_decisions += len(order)
         return losses
 
@@ -162,7 +177,7 @@ class DGTContinuousBandit(OnlineTree):
         How many actions are tried for a row: eqn:onepoint or eqn:twopoint.
     delta : float, optional
         How far from its own answer the policy tries actions, in units of the action; a tenth
-        of high - low by default. Less near the bounds.
+        of high - low by default, with every recipe. The paper's is 0.5. Less near the bounds.
     recipe : "default", "paper" or BanditRecipe
     encoder : Encoder, optional
     random_state : int, optional
@@ -199,14 +214,20 @@ class DGTContinuousBandit(OnlineTree):
         if feedback not in ("one-point", "two-point"):
             raise ValueError(f"feedback must be one-point or two-point, got {feedback!r}")
         self.feedback = feedback
-        self.delta = (self.high - self.low) / 10 if delta is None else delta
-        known = isinstance(self.delta, Real) and not isinstance(self.delta, bool)
-        if not known or not 0 < 2 * self.delta <= self.high - self.low:
-            raise ValueError(
-                f"delta must be above 0 and at most half of high - low = "
-                f"{self.high - self.low:g}, got {delta!r}"
-            )
+        self.delta = self._checked_delta(delta)
         super().__init__(1, max_depth, leaf, recipe, None, encoder, random_state)
+
+    def _checked_delta(self, delta: Any) -> float:
+        if delta is None:
+            return (self.high - self.low) / 10
+        # Less would be lost in rounding where a bound cuts steps short.
+        least = max(1e-6 * self._half, 1e-12 * max(abs(self.low), abs(self.high)))
+        value = number("delta", delta)
+        if not least * (1 - 1e-9) <= value <= self._half * (1 + 1e-9):
+            raise ValueError(
+                f"delta must be from {least:g} to {self._half:g}, half of high - low, got {delta!r}"
+            )
+        return value
 
     @property
     def _middle(self) -> float:
@@ -219,40 +240,53 @@ class DGTContinuousBandit(OnlineTree):
     def _settings(self, n_features: int) -> Settings:
         size = (n_features, 1, self.max_depth, self.leaf == "linear")
         told = self.recipe_.settings(*size, feedback="slope")
-        delta = float(self.delta) / self._half
+        delta = min(self.delta / self._half, 1.0)
         return told._replace(two_point=self.feedback == "two-point", delta=delta)
 
     def decide(self, x: Any) -> ContinuousDecision:
-        """The action to take for one row, or the two to try."""
-        row = self._row(x)
+        """The action to take for one row, or the two to try.
+
+        Beside what the parameters that learn would answer; `predict` answers from their average,
+        where the recipe has one.
+        """
+        return self._decide(self._row(x))[0]
+
+    def _decide(self, row: np.ndarray) -> tuple[ContinuousDecision, int]:
         with self._lock:
-            centre, step, _ = online.perturb(row, *self._ready(row.shape[0]))
+            centre, step, leaf = online.perturb(row, *self._ready(row.shape[0]))
             self.n_decisions += 1
-            number = self.n_decisions
+            count = self.n_decisions
         actions = tuple(self._action(place) for place in (centre + step, centre - step))
         points = 2 if self.feedback == "two-point" else 1
-        return ContinuousDecision(actions[:points], self._action(centre), self.id, number)
+        centre = self._action(centre)
+        return ContinuousDecision(actions[:points], centre, self.id, count), leaf
 
     def _action(self, place: float) -> float:
         """An action from its place between -1 and 1."""
         return min(max(self._middle + self._half * place, self.low), self.high)
 
     def learn(self, x: Any, decision: ContinuousDecision, loss: Any) -> None:
-        """Learn the loss of the decision's action, or of its two in their order; any time later."""
+        """Learn the loss of the decision's action, or of its two in their order; any time later.
+
+        A decision that is learnt twice counts twice.
+        """
+        self._learn(self._row(x), decision, loss)
+
+    def _learn(self, row: np.ndarray, decision: ContinuousDecision, loss: Any) -> None:
         self._check(decision)
         losses = loss_pair(loss, len(decision.actions))
-        row = self._row(x)
         with self._lock:
             arena = self._with_room(row.shape[0])
             online.learn_slope(row, self._step(decision), *losses, *arena)
 
     def learn_many(self, X: Any, decisions: Any, losses: Any) -> None:
         """Learn from many answers in their order; from none of them if one is refused."""
-        _, decisions, losses = self._together(X, decisions, losses)
+        X, decisions, losses = self._together(X, decisions, losses)
         for decision in decisions:
             self._check(decision)
         pairs = [loss_pair(loss, len(d.actions)) for d, loss in zip(decisions, losses, strict=True)]
-        for row, decision, pair in zip(self._rows(X), decisions, pairs, strict=True):
+        rows = self._rows(X) if decisions else np.empty((0, 0))
+        for row, decision, pair in zip(rows, decisions, pairs, strict=True):
             row = np.ascontiguousarray(row, dtype=np.float64)
             with self._lock:
                 arena = self._with_room(row.shape[0])
@@ -272,21 +306,28 @@ class DGTContinuousBandit(OnlineTree):
     def _check(self, decision: Any) -> None:
         self._check_decision(decision, ContinuousDecision)
         points = 2 if self.feedback == "two-point" else 1
-        if len(decision.actions) != points:
+        if not isinstance(decision.actions, tuple) or len(decision.actions) != points:
             raise ValueError(
                 f"a decision of {self.feedback} feedback has {points} action(s), "
-                f"got {decision.actions!r}: log what decide returns"
+                f"got {shown(decision.actions)}{_ADVICE}"
             )
         for action in (*decision.actions, decision.centre):
-            if not self.low <= action <= self.high:
+            if not self.low <= number("actions", action, _ADVICE) <= self.high:
                 raise ValueError(
-                    f"actions must lie between {self.low:g} and {self.high:g}, got {action!r}: "
-                    "log what decide returns"
+                    f"actions must lie between {self.low:g} and {self.high:g}, "
+                    f"got {action!r}{_ADVICE}"
                 )
-        if not 1e-9 < abs(self._step(decision)) <= 1.0:
+        # Our own steps of half the range may be rounded to a little more.
+        if not 1e-9 < abs(self._step(decision)) <= 1.0 + 1e-9:
             raise ValueError(
                 f"actions must differ from their centre {decision.centre!r}, "
-                f"got {decision.actions!r}: log what decide returns"
+                f"got {decision.actions!r}{_ADVICE}"
+            )
+        steps = [action - decision.centre for action in decision.actions]
+        if points == 2 and abs(steps[0] + steps[1]) > 0.01 * abs(steps[0] - steps[1]):
+            raise ValueError(  # up to a hundredth may be rounding
+                f"two actions must have their centre {decision.centre!r} in the middle, "
+                f"got {decision.actions!r}{_ADVICE}"
             )
 
     def _step(self, decision: ContinuousDecision) -> float:
@@ -301,7 +342,7 @@ class DGTContinuousBandit(OnlineTree):
         losses = np.empty(len(order))
         with self._lock:
             arena = self._with_room(X.shape[1], len(order))
-            task = (online.LOSSES[loss], self._middle, self._half)
+            task = (online.LOSSES[loss], self.low, self.high)
             online.simulate_values(X, y, order, *task, losses, visits, *arena)
             self.n_decisions += len(order)
         return losses
@@ -311,5 +352,5 @@ class DGTContinuousBandit(OnlineTree):
             "low": self.low,
             "high": self.high,
             "feedback": self.feedback,
-            "delta": float(self.delta),
+            "delta": self.delta,
         }

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import exp, inf, sqrt
-from numbers import Integral, Real
+from typing import Any
 
+import numpy as np
+
+from dgtrees.bandit.checks import number, shown, whole_number
 from dgtrees.bandit.explore import Epsilon, Exploration
 from dgtrees.tree import online
 from dgtrees.tree.state import Settings
@@ -22,13 +25,15 @@ _CHOICES = {
     "scaling": tuple(online.SCALING),
 }
 
+_HEAVIEST = 1e6  # a weight whose gradients, and their squares, stay finite in a policy's file
+
 # Whether a whole number, the least value, and the largest.
-_RANGES = {
+_RANGES: dict[str, tuple[bool, Any, Any]] = {
     "leaf_weight_cap": (False, 1.0, inf),
     "node_weight_cap": (False, 1.0, inf),
     "node_rate": (False, 0.0, 1e6),
     "node_rate_half": (False, 0.0, 1e300),
-    "node_memory": (False, 0.0, 1.0),
+    "node_memory": (False, 0.0, 0.999999),
     "leaf_rate": (False, 0.0, 1e6),
     "slope_rate": (False, 0.0, 1e6),
     "accumulate": (True, 1, 10**9),
@@ -54,9 +59,9 @@ class BanditRecipe:
         without its factor 2 sigma (1 - sigma), which all but vanishes where the policy is
         confidently wrong.
     leaf_weight_cap, node_weight_cap
-        A query drawn with probability p counts 1 / p times, but no more than this. Leaves need
-        the weight to be unbiased; in the nodes it does more harm (rare queries then drive all
-        rows into a few leaves) than good.
+        A query drawn with probability p counts 1 / p times, but no more than this, and never more
+        than a million times. Leaves need the weight to be unbiased; in the nodes it does more harm
+        (rare queries then drive all rows into a few leaves) than good.
     node_rate, node_rate_half, node_memory
         Nodes learn by RMSprop at this rate, divided by sqrt(1 + n / node_rate_half) after n
         queries (0: never divided); its squares are remembered with this factor.
@@ -73,7 +78,8 @@ class BanditRecipe:
         last `capacity`.
     averaging
         Share of the updates made so far that a running average of all parameters looks back over;
-        the average acts and predicts. 0 for none.
+        the average predicts, and acts in a DGTBandit; a DGTContinuousBandit tries actions beside
+        what the learning parameters answer. 0 for none.
     softmax_scale
         Size of a decision in the soft distribution over leaves that gives the gradient.
     scaling, clip
@@ -82,6 +88,9 @@ class BanditRecipe:
         so that a few extreme values do not hide the rest. Clipped at so many times that.
     leaf_spread
         Standard deviation of the leaves at the start.
+    baseline
+        Whether one-point feedback subtracts the running mean of a leaf's losses from a loss, and
+        counts steps that a bound cut short for less; otherwise its slope is eqn:onepoint as it is.
     """
 
     explore: Exploration = field(default_factory=lambda: Epsilon(0.1))
@@ -103,23 +112,26 @@ class BanditRecipe:
     scaling: str = "standard"
     clip: float = 5.0
     leaf_spread: float = 0.0
+    baseline: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.explore, Exploration):
             raise ValueError(f"explore must be a rule of dgtrees.bandit, got {self.explore!r}")
         for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
-                )
+            given = getattr(self, name)
+            if not isinstance(given, str) or given not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {shown(given)}")
         for name, (whole, least, most) in _RANGES.items():
-            value = getattr(self, name)
-            known = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-            if not known or not least <= value <= most:
-                number = "a whole number" if whole else "a number"
-                raise ValueError(
-                    f"{name} must be {number} from {least:g} to {most:g}, got {value!r}"
-                )
+            given = getattr(self, name)
+            value = whole_number(name, given, least, most) if whole else number(name, given)
+            if not least <= value <= most:
+                raise ValueError(f"{name} must be a number from {least:g} to {most:g}, got {given}")
+            object.__setattr__(self, name, value)  # a plain int or float, which files can hold
+        for name in ("rates_by_width", "baseline"):
+            given = getattr(self, name)
+            if not isinstance(given, (bool, np.bool_)):
+                raise ValueError(f"{name} must be True or False, got {shown(given)}")
+            object.__setattr__(self, name, bool(given))
 
     def settings(
         self,
@@ -134,8 +146,8 @@ class BanditRecipe:
         width = sqrt(n_features) if self.rates_by_width else 1.0
         return Settings(
             feedback=online.FEEDBACK[feedback or self.residual],
-            leaf_weight_cap=float(self.leaf_weight_cap),
-            node_weight_cap=float(self.node_weight_cap),
+            leaf_weight_cap=min(float(self.leaf_weight_cap), _HEAVIEST),
+            node_weight_cap=min(float(self.node_weight_cap), _HEAVIEST),
             node_rate=self.node_rate / width,
             node_decay=float(self.node_memory),
             node_rate_half=float(self.node_rate_half),
@@ -153,6 +165,7 @@ class BanditRecipe:
             explore_b=b,
             two_point=False,
             delta=0.0,
+            baseline=self.baseline,
             n_features=n_features,
             n_outputs=n_outputs,
             height=height,
@@ -175,6 +188,7 @@ _PAPER = BanditRecipe(
     averaging=0.0,
     clip=1e6,
     leaf_spread=0.1,
+    baseline=False,
 )
 
 _CONTINUOUS = BanditRecipe(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.feedback import loss_pair
 from dgtrees.bandit.learner import OnlineTree
 
@@ -40,7 +41,10 @@ class Curve:
     regret
         Loss so far less that of the reference on the same rows; empty without a reference.
     leaves
-        Leaves that queries since the checkpoint before came to; empty for other policies.
+        Leaves that queries since the checkpoint before came to, each as the tree was when it
+        decided; empty for other policies.
+    classes
+        The labels that stood for actions 0, 1, ..; empty where `y` held the actions or values.
     """
 
     queries: list[int] = field(default_factory=list)
@@ -49,6 +53,7 @@ class Curve:
     regret: list[float] = field(default_factory=list)
     leaves: list[int] = field(default_factory=list)
     accuracy: bool = True
+    classes: list[Any] = field(default_factory=list)
 
     def plot(self, ax: Any = None, label: str = "") -> Any:
         """Draw the curve into matplotlib axes, new ones by default, and return them."""
@@ -95,8 +100,9 @@ def simulate(
     ----------
     policy : DGTBandit, DGTContinuousBandit, or anything with decide, learn and predict
     X, y : rows and their labels or values
-        Streamed in random order; where `queries` exceeds them, again in a new one. Labels may be
-        anything; the sorted labels are the actions 0, 1, ..
+        Streamed in random order; where `queries` exceeds them, again in a new one. Whole numbers
+        from 0 to n_actions - 1 are actions; of any other labels, the sorted ones are the actions
+        0, 1, .., see `Curve.classes`. A callable loss is given the elements of y as they are.
     X_test, y_test : optional
         Rows that the policy never learns from.
     queries : int, optional
@@ -135,16 +141,17 @@ def simulate(
             f"got {loss!r}"
         )
     tree = isinstance(policy, OnlineTree)
-    rows = policy._rows(X) if tree else np.asarray(X, dtype=np.float64)
+    rows = policy._rows(X) if tree else _plain_rows("X", X)
     target, classes = _targets(policy, y, loss)
     if len(rows) != len(target) or not len(rows):
         raise ValueError(f"X and y must be equally many rows, got {len(rows)} and {len(target)}")
     ends = _ends(len(rows), queries, checkpoints)
     order = _order(len(rows), ends[-1], random_state)
-    answers = None if reference is None else np.asarray(reference.predict(X))
-    test = _Test(policy, X_test, y_test, loss, classes)
+    labels = np.asarray(y)
+    answers = None if reference is None else _answers(reference, X, labels, loss)
+    test = _Test(policy, X_test, y_test, loss, classes, rows.shape[1])
     accuracy = loss == "0-1"
-    curve = Curve(accuracy=accuracy)
+    curve = Curve(accuracy=accuracy, classes=[] if classes is None else classes.tolist())
     total, regret, start = 0.0, 0.0, 0
     with _bar(progress, ends[-1]) as advance:
         for end in ends:
@@ -154,7 +161,7 @@ def simulate(
                 losses = _play(policy, rows, target, part, visits, loss)
                 total += losses.sum()
                 if answers is not None:
-                    best = _losses(loss, answers[part], np.asarray(y)[part])
+                    best = _losses(loss, answers[part], labels[part])
                     regret += float(losses.sum() - best.sum())
                 advance(len(part))
             curve.queries.append(end)
@@ -171,17 +178,20 @@ def simulate(
 
 def _targets(policy: Any, y: Any, loss: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Values, or action numbers and the labels they stand for."""
-    y = np.asarray(y)
+    y = _known(y, "y", loss)
     if callable(loss):
         return y, None
     if not hasattr(policy, "n_actions"):
         values = y.astype(np.float64)
-        if not np.isfinite(values).all():
-            raise ValueError("y must be finite, got NaN or infinity: leave those rows out")
         for end in (policy.low, policy.high):  # the largest losses there can be
             loss_pair(_losses(loss, np.array(end), values).max(), points=1)
         return values, None
-    classes, target = np.unique(y, return_inverse=True)
+    if y.dtype.kind in "iu" and len(y) and y.min() >= 0 and y.max() < policy.n_actions:
+        return y.astype(np.int64), None
+    try:
+        classes, target = np.unique(y, return_inverse=True)
+    except TypeError:
+        raise ValueError("y must hold labels of one kind, got several: make text of all") from None
     if len(classes) > policy.n_actions:
         raise ValueError(
             f"y must hold at most n_actions={policy.n_actions} labels, got {len(classes)}: "
@@ -190,11 +200,68 @@ def _targets(policy: Any, y: Any, loss: Any) -> tuple[np.ndarray, np.ndarray | N
     return target.astype(np.int64), classes
 
 
+def _known(y: Any, name: str, loss: Any) -> np.ndarray:
+    """Labels or values, one a row and none missing; whatever a callable loss may take."""
+    y = np.asarray(y)
+    if callable(loss):
+        return y
+    if y.ndim != 1:
+        raise ValueError(f"{name} must be one label or value a row, got shape {y.shape}")
+    if loss != "0-1":
+        try:
+            y = y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} must hold numbers, got {shown(y)}") from None
+        gaps = ~np.isfinite(y)
+    elif y.dtype.kind == "O":
+        gaps = np.array([_missing(label) for label in y], dtype=bool)
+    else:
+        gaps = y != y  # NaN and NaT
+    if gaps.any():
+        row = int(np.flatnonzero(gaps)[0])
+        raise ValueError(
+            f"{name} must be finite and without gaps, got {y[row]} in row {row}: "
+            "leave those rows out"
+        )
+    return y
+
+
+def _missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):  # pandas.NA refuses to be compared
+        return True
+
+
+def _plain_rows(name: str, X: Any) -> np.ndarray:
+    """Rows of a policy that is not ours, which may check them too late."""
+    try:
+        rows = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be rows of numbers, got {shown(X)}") from None
+    if rows.ndim != 2 or not np.isfinite(rows).all():
+        raise ValueError(f"{name} must be finite rows by features, got shape {rows.shape}")
+    return rows
+
+
+def _answers(reference: Any, X: Any, y: np.ndarray, loss: Any) -> np.ndarray:
+    answers = np.asarray(reference.predict(X))
+    if answers.shape[:1] != y.shape[:1] or (answers.ndim != 1 and not callable(loss)):
+        raise ValueError(
+            f"reference.predict must give one answer to each of {len(y)} rows, "
+            f"got shape {answers.shape}"
+        )
+    return answers
+
+
 def _ends(rows: int, queries: int | None, checkpoints: Sequence[int] | None) -> list[int]:
+    if queries is not None:
+        queries = whole_number("queries", queries, 1, 10**15)
     if checkpoints is None:
-        last = rows if queries is None else int(queries)
-        checkpoints = np.linspace(0, last, 11)[1:].round().astype(int).tolist()
-    ends = sorted({int(end) for end in checkpoints} | ({int(queries)} if queries else set()))
+        last = rows if queries is None else queries
+        tenths = np.linspace(0, last, 11)[1:].round().astype(int).tolist()
+        checkpoints = [end for end in tenths if end]  # a short stream has fewer than ten
+    ends = sorted({int(end) for end in checkpoints} | ({queries} if queries else set()))
     if not ends or ends[0] < 1 or (queries and ends[-1] > queries):
         raise ValueError(f"checkpoints must lie between 1 and queries={queries}, got {checkpoints}")
     return ends
@@ -209,31 +276,27 @@ def _order(rows: int, queries: int, seed: int) -> np.ndarray:
 def _play(
     policy: Any, rows: np.ndarray, target: Any, part: np.ndarray, visits: np.ndarray, loss: Any
 ) -> np.ndarray:
-    if not isinstance(policy, OnlineTree):
-        return _by_row(policy, rows, target, part, loss)
-    if not callable(loss):
-        return policy._stream(rows, target, part, visits, loss)  # type: ignore[attr-defined]
-    encoder, policy.encoder = policy.encoder, None  # the rows are encoded already
-    try:
-        losses = _by_row(policy, rows, target, part, loss)
-        leaves, counts = np.unique(policy.apply(rows[part]), return_counts=True)
-        visits[leaves] += counts
-    finally:
-        policy.encoder = encoder
-    return losses
-
-
-def _by_row(policy: Any, rows: np.ndarray, target: Any, part: np.ndarray, loss: Any) -> np.ndarray:
+    tree = isinstance(policy, OnlineTree)
+    if tree and not callable(loss):
+        losses: np.ndarray = policy._stream(rows, target, part, visits, loss)
+        return losses
+    # Rows of our own policies are checked and encoded already.
+    learn = policy._learn if tree else policy.learn
     judge = loss if callable(loss) else _ONE_LOSS[loss]
     losses = np.empty(len(part))
     for i, row in enumerate(part):
-        decision = policy.decide(rows[row])
+        x = np.ascontiguousarray(rows[row], dtype=np.float64)
+        if tree:
+            decision, leaf = policy._decide(x)
+            visits[leaf] += 1
+        else:
+            decision = policy.decide(x)
         if hasattr(decision, "actions"):
             found: Any = [judge(action, target[row]) for action in decision.actions]
             found = found if len(found) == 2 else found[0]
         else:
             found = judge(decision.action, target[row])
-        policy.learn(rows[row], decision, found)
+        learn(x, decision, found)
         losses[i] = np.mean(found)
     return losses
 
@@ -263,12 +326,19 @@ class _Test:
     y: Any
     loss: Any
     classes: np.ndarray | None
+    width: int
 
     def __post_init__(self) -> None:
         if (self.rows is None) != (self.y is None):
             raise ValueError("X_test and y_test must be given together, got only one of them")
         if self.rows is not None:
-            self.y = np.asarray(self.y)
+            self.y = _known(self.y, "y_test", self.loss)
+            tree = isinstance(self.policy, OnlineTree)
+            rows = self.policy._rows(self.rows) if tree else _plain_rows("X_test", self.rows)
+            if rows.shape[1] != self.width:
+                raise ValueError(
+                    f"X_test must have the {self.width} features of X, got {rows.shape[1]}"
+                )
             if len(self.rows) != len(self.y) or not len(self.y):
                 raise ValueError(
                     f"X_test and y_test must be equally many rows, got {len(self.rows)} and "
@@ -280,6 +350,8 @@ class _Test:
         if self.classes is not None:  # an action that no label stands for is wrong
             known = np.minimum(answers, len(self.classes) - 1)
             return float(np.mean((self.classes[known] == self.y) & (answers == known)))
+        if self.loss == "0-1":
+            return float(np.mean(answers == self.y))
         return float(np.mean(_losses(self.loss, answers, self.y)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,10 +45,22 @@ def check_row(x: Any, columns: int | None) -> np.ndarray:
     return check_rows(x[None], columns)[0]
 
 
+def _number(name: str, value: Any) -> float:
+    try:
+        if isinstance(value, Real) and not isinstance(value, bool):
+            return float(value)
+    except OverflowError:
+        pass
+    raise ValueError(f"{name} must be a number that fits a float, got a {type(value).__name__}")
+
+
 def check_feedback(decision: Any, loss: Any, n_actions: int) -> tuple[int, float, float]:
     """Action, probability and loss of a finite-action decision, if they can be meant."""
-    action, probability, loss = decision.action, float(decision.probability), float(loss)
-    if not 0 <= action < n_actions:
+    action = decision.action
+    probability = _number("a decision's probability", decision.probability)
+    loss = _number("a loss", loss)
+    whole = isinstance(action, Integral) and not isinstance(action, bool)
+    if not whole or not 0 <= action < n_actions:
         raise ValueError(f"a decision's action must be from 0 to {n_actions - 1}, got {action!r}")
     if not 0 < probability <= 1:
         raise ValueError(

@@ -67,6 +67,7 @@ _EPSILON, _DECAYING, _SOFTMAX, _INVERSE_GAP, _GREEDY = 0, 1, 2, 3, 4
 _DECIDE, _LEARN = 0, 1  # two streams of random numbers: learning late changes no exploration
 
 _SHORTEST = 0.2  # share of delta that is left of a step at a bound
+_STEEPEST = 1e18  # of a node's gradients: float32 holds their squares, and sums of a great many
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -199,7 +200,7 @@ def action_probabilities(scores, rule, a, b, seen, probabilities):
             probabilities[k] /= total
         return
     if rule == _INVERSE_GAP:
-        gamma = a * (1.0 + seen) ** b
+        gamma = min(a * (1.0 + seen) ** b, 1e300)  # infinity times no gap would be NaN
         rest = 1.0
         for k in range(actions):
             if k != best:
@@ -287,11 +288,11 @@ def _update_nodes(settings, state):
         rate /= np.sqrt(1.0 + state.counts[SEEN] / settings.node_rate_half)
     rate32 = np.float32(rate)
     tiny = np.float32(1e-8)
-    zero = np.float32(0.0)
+    zero, most = np.float32(0.0), np.float32(_STEEPEST)
     for n in range(state.nodes.shape[0]):
         weights, gradient, square = state.nodes[n], state.node_gradient[n], state.node_square[n]
         for j in range(weights.shape[0]):
-            g = gradient[j]
+            g = min(max(gradient[j], -most), most)
             square[j] = decay * square[j] + other * g * g
             weights[j] -= rate32 * g / (np.sqrt(square[j]) + tiny)
             gradient[j] = zero
@@ -373,7 +374,7 @@ def _step(k, answer, probability, settings, state):
         reach[2 * n + 1] = left
         if abs(a[n]) <= 1.0:
             slope = right * (value[2 * n + 2] - mean) - left * (value[2 * n + 1] - mean)
-            s = np.float32(g_node * slope)
+            s = np.float32(min(max(g_node * slope, -_STEEPEST), _STEEPEST))
             gradient = state.node_gradient[n]
             for j in range(x.shape[0]):
                 gradient[j] += s * x[j]
@@ -436,6 +437,8 @@ def _learn_slope(x, step, loss, other, settings, state):
     """Learn from the loss at centre + step and, for two points, from the other at centre - step."""
     if settings.two_point:  # eqn:twopoint
         slope = (loss - other) / (2.0 * step)
+    elif not settings.baseline:  # eqn:onepoint: loss * u / delta, with step = delta * u
+        slope = loss / step
     else:
         # eqn:onepoint, with a running mean of the leaf's losses subtracted: the same expectation,
         # less variance. Steps that a bound cut short count less, by the variance that they add.
@@ -457,31 +460,42 @@ def _known_loss(kind, action, y):
 
 
 @njit(nogil=True, cache=True)
-def simulate_values(X, y, order, kind, middle, half, losses, visits, *arena):
-    """Decide and learn for the rows of X in `order`, with squared or absolute error as the loss."""
+def simulate_values(X, y, order, kind, low, high, losses, visits, *arena):
+    """Decide and learn for the rows of X in `order`, with squared or absolute error as the loss.
+
+    Actions and steps are rounded as those of a `ContinuousDecision` are: `learn` sees no others.
+    """
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
     settings, state = settings_of(arena[0]), opened(*arena)
     for i in range(order.shape[0]):
         x, target = X[order[i]], y[order[i]]
         centre, step, leaf = _perturb(x, settings, state)
-        loss = _known_loss(kind, middle + half * (centre + step), target)
-        other = loss
+        first = min(max(middle + half * (centre + step), low), high)
+        loss = other = _known_loss(kind, first, target)
         if settings.two_point:
-            other = _known_loss(kind, middle + half * (centre - step), target)
+            second = min(max(middle + half * (centre - step), low), high)
+            other = _known_loss(kind, second, target)
+            step = (first - second) / (2.0 * half)
+        else:
+            step = (first - min(max(middle + half * centre, low), high)) / half
         _learn_slope(x, step, loss, other, settings, state)
         losses[i] = 0.5 * (loss + other)
         visits[leaf] += 1
 
 
 @njit(nogil=True, cache=True)
-def simulate_classes(X, y, order, losses, visits, *arena):
-    """Decide and learn for the rows of X in `order`; the loss is 1 unless the action is y."""
+def simulate_classes(X, y, order, right, wrong, losses, visits, *arena):
+    """Decide and learn for the rows of X in `order`; the loss is 1 unless the action is y.
+
+    `right` and `wrong` are the losses 0 and 1 as shares of the policy's loss range.
+    """
     settings, state = settings_of(arena[0]), opened(*arena)
     for i in range(order.shape[0]):
         x = X[order[i]]
         action, probability, leaf = _decide(x, settings, state)
-        loss = 0.0 if action == y[order[i]] else 1.0
-        _learn_one(x, action, loss, probability, settings, state)
-        losses[i] = loss
+        hit = action == y[order[i]]
+        _learn_one(x, action, right if hit else wrong, probability, settings, state)
+        losses[i] = 0.0 if hit else 1.0
         visits[leaf] += 1
 
 

@@ -53,6 +53,7 @@ class Settings(NamedTuple):
     explore_b: float
     two_point: bool
     delta: float
+    baseline: bool
     n_features: int = 1
     n_outputs: int = 1
     height: int = 1
@@ -71,8 +72,8 @@ class State(NamedTuple):
     leaf_square: np.ndarray
     slope_gradient: np.ndarray
     slope_square: np.ndarray
-    mean_nodes: np.ndarray  # running averages of the three above, which decide and predict;
-    mean_leaves: np.ndarray  # empty where there is no averaging
+    mean_nodes: np.ndarray  # running averages of nodes, leaves and slopes; empty without averaging
+    mean_leaves: np.ndarray
     mean_slopes: np.ndarray
     shift: np.ndarray  # (d,) first row seen: all sums are of differences from it
     mean: np.ndarray  # (d,)
@@ -136,10 +137,11 @@ def settings_of(told):
         told[17],
         told[18] != 0.0,
         told[19],
-        int(told[20]),
+        told[20] != 0.0,
         int(told[21]),
         int(told[22]),
-        told[23] != 0.0,
+        int(told[23]),
+        told[24] != 0.0,
     )
 
 

@@ -1,0 +1,49 @@
+"""What counts as a number that comes from outside, in losses, decisions, rules and recipes."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+__all__ = ["number", "shown", "whole_number"]
+
+
+def number(name: str, value: Any, advice: str = "") -> float:
+    """A real number, not bool and not text, as a float; NaN and infinity are left to the caller.
+
+    >>> number("loss", 3)
+    3.0
+    """
+    if isinstance(value, Real) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueError(f"{name} must fit a float, got a larger number{advice}") from None
+    raise ValueError(f"{name} must be a number, got {shown(value)}{advice}")
+
+
+def whole_number(name: str, value: Any, low: int, high: int, advice: str = "") -> int:
+    """A whole number within bounds, as an int.
+
+    >>> whole_number("max_depth", 3, 1, 16)
+    3
+    """
+    known = isinstance(value, Integral) and not isinstance(value, bool)
+    if not known or not low <= int(value) <= high:
+        raise ValueError(
+            f"{name} must be a whole number from {low} to {high}, got {shown(value)}{advice}"
+        )
+    return int(value)
+
+
+def shown(value: Any) -> str:
+    """A value on one line, shortened, for an error.
+
+    >>> shown([1, 2])
+    '[1, 2]'
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # whole numbers of thousands of digits are not written out
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:77]}..."
