@@ -95,6 +95,8 @@ def test_rules_come_back_from_json_and_from_their_names(rule):
         (lambda: loss_share("0.5", 0, 1), "must be a number, got '0.5'"),
         (lambda: loss_share(10**400, 0, 1), "loss must fit a float"),
         (lambda: loss_pair(10**400, 1), "loss must fit a float"),
+        (lambda: loss_pair([[1], [1, 2]], 2), "must be a number, got \\[1\\]"),
+        (lambda: loss_pair({0: 1, 1: 2}, 2), "pair of losses"),
         (lambda: loss_pair([1.0, True], 2), "must be a number, got True"),
         (lambda: checked_range("r", 0, 10**400), "two finite numbers"),
         (lambda: checked_range("r", -1e308, 1e308), "and their difference too"),

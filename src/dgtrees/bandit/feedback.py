@@ -69,12 +69,13 @@ def loss_pair(loss: Any, points: int) -> tuple[float, float]:
     if points == 1:
         value = _finite(loss)
         return value, value
-    if isinstance(loss, (str, bytes)) or np.shape(loss) != (2,):
+    pair = list(loss) if np.iterable(loss) and not isinstance(loss, (str, bytes, dict, set)) else []
+    if len(pair) != 2:
         raise ValueError(
             f"two-point feedback needs a pair of losses, in the order of decision.actions, "
             f"got {shown(loss)}"
         )
-    return _finite(loss[0]), _finite(loss[1])
+    return _finite(pair[0]), _finite(pair[1])
 
 
 def _finite(loss: Any) -> float:

@@ -44,8 +44,8 @@ class OnlineTree:
         encoder: Encoder | None,
         random_state: int | None,
     ) -> None:
-        if leaf not in _LEAVES:
-            raise ValueError(f"leaf must be one of {', '.join(_LEAVES)}, got {leaf!r}")
+        if not isinstance(leaf, str) or leaf not in _LEAVES:
+            raise ValueError(f"leaf must be one of {', '.join(_LEAVES)}, got {shown(leaf)}")
         self.max_depth = whole_number("max_depth", max_depth, 1, _DEEPEST)
         if random_state is not None:
             random_state = whole_number("random_state", random_state, 0, 2**63 - 1)
@@ -134,6 +134,8 @@ class OnlineTree:
     def _encoded(self, X: Any) -> np.ndarray:
         assert self.encoder is not None
         names = [column.name for column in self.encoder.columns]
+        if hasattr(X, "iloc") and np.ndim(X) == 1 and set(names) & {str(i) for i in X.index}:
+            X = X.to_frame().T  # a row of a pandas frame, which knows its columns
         if is_frame(X):
             X = _by_name(X, names)
         else:

@@ -68,7 +68,8 @@ class DGTBandit(OnlineTree):
         random_state: int | None = None,
     ) -> None:
         self.n_actions = whole_number("n_actions", n_actions, 2, 100_000)
-        if np.shape(loss_range) != (2,):
+        pair = isinstance(loss_range, (tuple, list, np.ndarray)) and len(loss_range) == 2
+        if not pair:
             raise ValueError(f"loss_range must be a pair of numbers, got {shown(loss_range)}")
         self.loss_range = checked_range("loss_range", *loss_range)
         super().__init__(self.n_actions, max_depth, leaf, recipe, explore, encoder, random_state)

@@ -8,6 +8,7 @@ a Python function, and the loop Python's; so is the loop over any other policy t
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -203,7 +204,7 @@ def _targets(policy: Any, y: Any, loss: Any) -> tuple[np.ndarray, np.ndarray | N
 def _known(y: Any, name: str, loss: Any) -> np.ndarray:
     """Labels or values, one a row and none missing; whatever a callable loss may take."""
     y = np.asarray(y)
-    if callable(loss):
+    if callable(loss) and y.ndim:
         return y
     if y.ndim != 1:
         raise ValueError(f"{name} must be one label or value a row, got shape {y.shape}")
@@ -261,7 +262,11 @@ def _ends(rows: int, queries: int | None, checkpoints: Sequence[int] | None) -> 
         last = rows if queries is None else queries
         tenths = np.linspace(0, last, 11)[1:].round().astype(int).tolist()
         checkpoints = [end for end in tenths if end]  # a short stream has fewer than ten
-    ends = sorted({int(end) for end in checkpoints} | ({queries} if queries else set()))
+    try:
+        checkpoints = [operator.index(end) for end in checkpoints]
+    except TypeError:
+        raise ValueError(f"checkpoints must be whole numbers, got {shown(checkpoints)}") from None
+    ends = sorted(set(checkpoints) | ({queries} if queries else set()))
     if not ends or ends[0] < 1 or (queries and ends[-1] > queries):
         raise ValueError(f"checkpoints must lie between 1 and queries={queries}, got {checkpoints}")
     return ends
