@@ -40,18 +40,21 @@ class Row:
     fixed: dict[str, Any] = field(default_factory=dict)
 
 
-_TEL = tuple({"learning_rate": rate, "max_epochs": 40} for rate in (1e-2, 2e-2))
+_TEL = tuple({"learning_rate": rate, "max_epochs": 25} for rate in (1e-2, 2e-2))
 _PAT = tuple(
-    {"scale_start": start, "scale_stop": stop, "schedule": schedule}
-    for start, stop in ((1.0, 100.0), (1.0, 1000.0), (10.0, 100.0), (10.0, 1000.0))
-    for schedule in ("linear", "log")
+    {"scale_start": start, "scale_stop": stop, "schedule": schedule, "max_epochs": 40}
+    for start, stop, schedule in (
+        (1.0, 100.0, "linear"),
+        (1.0, 100.0, "log"),
+        (10.0, 100.0, "log"),
+        (10.0, 1000.0, "linear"),
+        (10.0, 1000.0, "log"),
+    )
 )
-_LCN = tuple(
-    {"learning_rate": rate, "hidden_layers": layers} for rate in (1e-2, 3e-2) for layers in (1, 3)
-)
+_LCN = tuple({"unit_rate": rate, "leaves": "table"} for rate in (10.0, 30.0))
 
 ROWS = {
-    "LCN/pendigits": Row(LCNClassifier, "pendigits", 93.26, ">= 92", _LCN, {"max_depth": 10}),
+    "LCN/pendigits": Row(LCNClassifier, "pendigits", 93.26, ">= 92", _LCN),
     "LCN/ailerons": Row(LCNRegressor, "ailerons", 2.21, "<= 2.3", _LCN),
     "TEL 1/pendigits": Row(TELClassifier, "pendigits", 96.54, ">= 96", _TEL, {"gamma": 1.0}),
     "TEL .01/pendigits": Row(TELClassifier, "pendigits", 86.09, "lower", _TEL, {"gamma": 0.01}),

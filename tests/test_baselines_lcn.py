@@ -71,6 +71,7 @@ def test_it_learns(optimizer, dropout):
         4,
         optimizer=optimizer,
         learning_rate=0.02 if optimizer == "adam" else 0.2,
+        unit_rate=1.0,
         dropout=dropout,
         hidden_width=64,
         max_epochs=12,
@@ -113,7 +114,7 @@ def test_bad_parameters_are_named(change, message):
 def test_check_estimator(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings on purpose
-        quick = kind(3, hidden_width=32, learning_rate=0.02, max_epochs=14)
+        quick = kind(3, hidden_width=32, learning_rate=0.02, unit_rate=1.0, max_epochs=14)
         results = check_estimator(quick, on_skip=None, on_fail=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not failed
