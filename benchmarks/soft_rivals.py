@@ -51,10 +51,10 @@ _PAT = tuple(
         (10.0, 1000.0, "log"),
     )
 )
-_LCN = tuple({"unit_rate": rate, "leaves": "table"} for rate in (10.0, 30.0))
+_LCN = tuple({"unit_rate": rate} for rate in (10.0, 30.0))
 
 ROWS = {
-    "LCN/pendigits": Row(LCNClassifier, "pendigits", 93.26, ">= 92", _LCN),
+    "LCN/pendigits": Row(LCNClassifier, "pendigits", 93.26, ">= 92", _LCN, {"max_depth": 10}),
     "LCN/ailerons": Row(LCNRegressor, "ailerons", 2.21, "<= 2.3", _LCN),
     "TEL 1/pendigits": Row(TELClassifier, "pendigits", 96.54, ">= 96", _TEL, {"gamma": 1.0}),
     "TEL .01/pendigits": Row(TELClassifier, "pendigits", 86.09, "lower", _TEL, {"gamma": 0.01}),
