@@ -40,15 +40,18 @@ class Row:
     fixed: dict[str, Any] = field(default_factory=dict)
 
 
-_TEL = tuple({"learning_rate": rate, "max_epochs": 40} for rate in (1e-2, 2e-2))
+_TEL = tuple({"learning_rate": rate, "max_epochs": 25} for rate in (1e-2, 2e-2))
 _PAT = tuple(
-    {"scale_start": start, "scale_stop": stop, "schedule": schedule}
-    for start, stop in ((1.0, 100.0), (1.0, 1000.0), (10.0, 100.0), (10.0, 1000.0))
-    for schedule in ("linear", "log")
+    {"scale_start": start, "scale_stop": stop, "schedule": schedule, "max_epochs": 40}
+    for start, stop, schedule in (
+        (1.0, 100.0, "linear"),
+        (1.0, 100.0, "log"),
+        (10.0, 100.0, "log"),
+        (10.0, 1000.0, "linear"),
+        (10.0, 1000.0, "log"),
+    )
 )
-_LCN = tuple(
-    {"learning_rate": rate, "hidden_layers": layers} for rate in (1e-2, 3e-2) for layers in (1, 3)
-)
+_LCN = tuple({"unit_rate": rate} for rate in (10.0, 30.0))
 
 ROWS = {
     "LCN/pendigits": Row(LCNClassifier, "pendigits", 93.26, ">= 92", _LCN, {"max_depth": 10}),

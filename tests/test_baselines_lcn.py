@@ -71,6 +71,7 @@ def test_it_learns(optimizer, dropout):
         4,
         optimizer=optimizer,
         learning_rate=0.02 if optimizer == "adam" else 0.2,
+        unit_rate=1.0,
         dropout=dropout,
         hidden_width=64,
         max_epochs=12,
@@ -94,6 +95,17 @@ def test_the_last_epoch_can_be_kept():
     assert len(model.history_["val_rmse"]) == 5
 
 
+@pytest.mark.parametrize("kind", [LCNClassifier, LCNRegressor])
+def test_a_table_of_leaves_fits_the_training_rows_better(kind):
+    X, y = make_classification(300, 6, n_informative=4, random_state=0)
+    network, table = (
+        kind(3, leaves=leaves, hidden_width=16, max_epochs=4, random_state=0).fit(X, y)
+        for leaves in ("network", "table")
+    )
+    np.testing.assert_array_equal(network.tree_.weights, table.tree_.weights)
+    assert table.score(X, y) > network.score(X, y)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -113,7 +125,7 @@ def test_bad_parameters_are_named(change, message):
 def test_check_estimator(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings on purpose
-        quick = kind(3, hidden_width=32, learning_rate=0.02, max_epochs=14)
+        quick = kind(2, hidden_width=32, learning_rate=0.02, unit_rate=1.0, max_epochs=12)
         results = check_estimator(quick, on_skip=None, on_fail=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not failed

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dgtrees.baselines.soft import TorchRival
+from dgtrees.baselines.soft import ABOVE_0, TorchRival
 from dgtrees.data.rows import Examples
 from dgtrees.estimators.tables import TreeEstimator
 from dgtrees.estimators.targets import ClassTarget, ValueTarget
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = ["LCNClassifier", "LCNRegressor"]
+
+_PSEUDO_ROWS = 1.0
+"""Rows' worth of the network's output in a leaf of the table."""
 
 
 class _LCN(TorchRival, TreeEstimator):
@@ -34,9 +37,14 @@ class _LCN(TorchRival, TreeEstimator):
     optimizer : {"adam", "sgd"}, default "adam"
         Adam in its AMSGrad form at a constant rate, or SGD with Nesterov momentum 0.9 whose rate
         halves every 20 epochs.
-    learning_rate : float, default 0.003
+    learning_rate, unit_rate : float, default 0.001 and 10.0
+        Rate of the network from derivatives to output, and how many times faster the units learn:
+        a leaf's output must not change faster than the rows that come to it.
     dropout : float, default 0.0
         Share of a unit's weights that is left out, row by row, while training.
+    leaves : {"network", "table"}, default "network"
+        What the leaves hold at the end: that network's outputs, or a table of the best outputs for
+        the training rows of every leaf, drawn a little towards the network's.
     hidden_layers, hidden_width : int, default 1 and 256
         Layers of the network from derivatives to output; 0 for a linear function.
     anneal : bool, default True
@@ -60,19 +68,26 @@ class _LCN(TorchRival, TreeEstimator):
     """
 
     _ranges: ClassVar = {
+        "unit_rate": (False, ABOVE_0, inf),
         "dropout": (False, 0, 1),
         "hidden_layers": (True, 0, inf),
         "hidden_width": (True, 1, inf),
     }
-    _choices: ClassVar = {"optimizer": ("adam", "sgd"), "keep": ("best", "last")}
+    _choices: ClassVar = {
+        "optimizer": ("adam", "sgd"),
+        "leaves": ("network", "table"),
+        "keep": ("best", "last"),
+    }
 
     def __init__(
         self,
         max_depth: int = 8,
         *,
         optimizer: str = "adam",
-        learning_rate: float = 3e-3,
+        learning_rate: float = 1e-3,
+        unit_rate: float = 10.0,
         dropout: float = 0.0,
+        leaves: str = "network",
         hidden_layers: int = 1,
         hidden_width: int = 256,
         anneal: bool = True,
@@ -86,7 +101,9 @@ class _LCN(TorchRival, TreeEstimator):
         self.max_depth = max_depth
         self.optimizer = optimizer
         self.learning_rate = learning_rate
+        self.unit_rate = unit_rate
         self.dropout = dropout
+        self.leaves = leaves
         self.hidden_layers = hidden_layers
         self.hidden_width = hidden_width
         self.anneal = anneal
@@ -115,17 +132,27 @@ class _LCN(TorchRival, TreeEstimator):
         import torch
 
         rate = float(self.learning_rate)
+        groups: list[dict[str, Any]] = [
+            {"params": list(network.output.parameters())},
+            {"params": network.unit_parameters(), "lr": rate * float(self.unit_rate)},
+        ]
         if self.optimizer == "adam":
-            return torch.optim.Adam(network.parameters(), lr=rate, amsgrad=True, fused=True), None
-        sgd = torch.optim.SGD(network.parameters(), lr=rate, momentum=0.9, nesterov=True)
+            return torch.optim.Adam(groups, lr=rate, amsgrad=True, fused=True), None
+        sgd = torch.optim.SGD(groups, lr=rate, momentum=0.9, nesterov=True)
         return sgd, torch.optim.lr_scheduler.StepLR(sgd, step_size=20, gamma=0.5)
 
     def _keeps_best(self) -> bool:
         return bool(self.keep == "best")
 
     def _keep(self, network: Any, data: Any, train: Examples) -> None:
-        tree = data.unscaled(network.harden())
-        self.tree_ = tree.prune(np.asarray(train.X))
+        tree = data.unscaled(network.harden()).prune(np.asarray(train.X))
+        if self.leaves == "table":
+            from dgtrees.learn.refine import refit_leaves
+
+            classes = self._n_classes > 0
+            target = np.eye(self._n_classes)[train.y] if classes else train.y
+            tree = refit_leaves(tree, train.X, target, train.weight, _PSEUDO_ROWS, classes)
+        self.tree_ = tree
 
 
 class LCNClassifier(ClassTarget, _LCN):  # noqa: D101 - the base's, adapted

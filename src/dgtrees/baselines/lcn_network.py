@@ -58,6 +58,10 @@ class LocallyConstantNetwork(nn.Module):
             layers += [uniform_linear(widths[i], widths[i + 1], generator), nn.ReLU()]
         self.output = nn.Sequential(*layers[:-1])
 
+    def unit_parameters(self) -> list[nn.Parameter]:
+        """What decides the splits, as against the leaves."""
+        return [self.weights, self.chain, self.bias]
+
     def set_progress(self, fraction: float) -> None:
         """Move from softplus to ReLU, linearly in time."""
         self.hardness = fraction if self.anneal else 1.0
