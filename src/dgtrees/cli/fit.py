@@ -28,18 +28,9 @@ def fit(
     validation_fraction: Annotated[
         float | None, typer.Option(help="Share of the rows to validate with, without --val.")
     ] = None,
-    max_depth: Annotated[
-        int | None,
-        typer.Option(
-            "--max-depth", "-d", help="Height of the tree; 8 for classes, 6 for values by default."
-        ),
-    ] = None,
-    leaf: Annotated[
-        str, typer.Option(help="What a leaf holds: constant, or linear in the features.")
-    ] = "constant",
-    recipe: Annotated[
-        str, typer.Option(help="How it is trained: default, or paper for the paper's way.")
-    ] = "default",
+    max_depth: o.MaxDepth = None,
+    leaf: o.Leaf = "constant",
+    recipe: o.RecipeName = "default",
     n_layers: Annotated[
         int | None, typer.Option(help="Linear layers while training (L in the paper).")
     ] = None,

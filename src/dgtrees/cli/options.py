@@ -16,8 +16,11 @@ __all__ = [
     "Format",
     "Header",
     "Json",
+    "Leaf",
+    "MaxDepth",
     "Number",
     "Quiet",
+    "RecipeName",
     "Seed",
     "Target",
     "Task",
@@ -42,6 +45,16 @@ Task = Annotated[
         help="classification, regression, or auto: strings are classes, and so are at most 26 "
         "different whole numbers."
     ),
+]
+MaxDepth = Annotated[
+    int | None,
+    typer.Option(
+        "--max-depth", "-d", help="Height of the tree; 8 for classes, 6 for values by default."
+    ),
+]
+Leaf = Annotated[str, typer.Option(help="What a leaf holds: constant, or linear in the features.")]
+RecipeName = Annotated[
+    str, typer.Option(help="How it learns: default, or paper for the paper's way.")
 ]
 Weight = Annotated[
     str | None,

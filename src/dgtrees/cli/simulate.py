@@ -32,18 +32,9 @@ def simulate(
         str | None,
         typer.Option(help="Rivals to compare with, such as vw,linear (VW needs dgtrees[vw])."),
     ] = None,
-    max_depth: Annotated[
-        int | None,
-        typer.Option(
-            "--max-depth", "-d", help="Height of the tree; 8 for classes, 6 for values by default."
-        ),
-    ] = None,
-    leaf: Annotated[
-        str, typer.Option(help="What a leaf holds: constant, or linear in the features.")
-    ] = "constant",
-    recipe: Annotated[
-        str, typer.Option(help="How it learns: default, or paper for the paper's way.")
-    ] = "default",
+    max_depth: o.MaxDepth = None,
+    leaf: o.Leaf = "constant",
+    recipe: o.RecipeName = "default",
     feedback: Annotated[
         str | None,
         typer.Option(
