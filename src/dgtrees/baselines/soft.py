@@ -11,9 +11,7 @@ from math import inf, isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sklearn.utils import check_random_state
-
-from dgtrees.data.rows import Examples, hold_out
+from dgtrees.data.rows import Examples
 from dgtrees.estimators.checks import unchanged_on_error
 from dgtrees.estimators.progress import progress_bar
 from dgtrees.estimators.tables import TableEstimator
@@ -84,20 +82,7 @@ class TorchRival(TableEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> None:
         self._check_parameters()
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val must be given together, got only one of them")
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        self._learn_target(y)
-        train = self._examples(X, y, sample_weight, first=True)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        validation = None
-        if X_val is not None:
-            validation = self._examples(X_val, y_val, None)
-        elif self.validation_fraction:
-            train, validation = hold_out(train, self.validation_fraction, seed)
+        train, validation, seed = self._training_rows(X, y, sample_weight, X_val, y_val, None)
         result = self._run(train, validation, seed)
         self.history_, self.n_iter_ = result.history, len(result.history["loss"])
         self.best_epoch_ = result.best_epoch

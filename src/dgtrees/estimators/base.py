@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from dgtrees.data.rows import Examples, hold_out
+from dgtrees.data.rows import Examples
 from dgtrees.errors import StateError
 from dgtrees.estimators import storage
 from dgtrees.estimators.checks import check_memory, checked_recipe, unchanged_on_error
@@ -105,28 +105,6 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         self.best_score_ = result.best_score
         self.n_iter_ = trainer.epochs
         self._trainer_ = trainer
-
-    def _training_rows(
-        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
-    ) -> tuple[Examples, Examples | None, int]:
-        """Rows to train with, rows to validate with if there are any, and the seed."""
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val must be given together, got only one of them")
-        if X_val is None and sample_weight_val is not None:
-            raise ValueError("sample_weight_val needs X_val and y_val, got neither: give them too")
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        self._learn_target(y)
-        train = self._examples(X, y, sample_weight, first=True)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        validation = None
-        if X_val is not None:
-            validation = self._examples(X_val, y_val, sample_weight_val)
-        elif share := self._held_out_share(len(train.X)):
-            train, validation = hold_out(train, share, seed)
-        return train, validation, seed
 
     def _best_of_tries(
         self, train: Examples, validation: Examples | None, recipe: Recipe, seed: int

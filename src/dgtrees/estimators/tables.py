@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
@@ -19,7 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from dgtrees.data.encoder import Encoder, columns_of, is_frame
-from dgtrees.data.rows import Examples, merge_repeated
+from dgtrees.data.rows import Examples, hold_out, merge_repeated
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["TableEstimator", "TreeEstimator"]
@@ -57,7 +58,33 @@ class TableEstimator(BaseEstimator):
         """Class scores or values of every row, (rows, outputs)."""
         raise NotImplementedError
 
+    def _held_out_share(self, rows: int) -> float | None:
+        """Share of the training rows to validate with where no others are given."""
+        return self.validation_fraction
+
     # Input
+
+    def _training_rows(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
+    ) -> tuple[Examples, Examples | None, int]:
+        """Rows to train with, rows to validate with if there are any, and the seed."""
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val must be given together, got only one of them")
+        if X_val is None and sample_weight_val is not None:
+            raise ValueError("sample_weight_val needs X_val and y_val, got neither: give them too")
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        self._learn_target(y)
+        train = self._examples(X, y, sample_weight, first=True)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        validation = None
+        if X_val is not None:
+            validation = self._examples(X_val, y_val, sample_weight_val)
+        elif share := self._held_out_share(len(train.X)):
+            train, validation = hold_out(train, share, seed)
+        return train, validation, seed
 
     def _examples(self, X: Any, y: Any, sample_weight: Any, first: bool = False) -> Examples:
         """Rows, target and weights as training takes them; learns the encoding if `first`."""

@@ -116,4 +116,6 @@ def describe_leaf(
 
 
 def _number(value: float, digits: int) -> str:
-    return f"{value:.{digits}g}"
+    text = f"{value:.{digits}g}"
+    # 28000 reads better than 2.8e+04; beyond that, counting zeros does not.
+    return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e9 else text
