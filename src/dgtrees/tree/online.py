@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dgtrees.tree.kernels import dot
+from dgtrees.tree.lanes import dot
 from dgtrees.tree.state import NEXT, PENDING, SEEN, UPDATES, opened, settings_of
 
 __all__ = [
