@@ -180,7 +180,11 @@ class ObliqueForest:
         X = checked_rows(X, self.n_features)
         if self.trees[0].leaf_weights is None:
             return self._answers[self._leaves(X, n_threads).T]
-        return np.stack([self._said(tree.predict(X, n_threads)) for tree in self.trees])
+        return np.stack([self.said_by(tree, X, n_threads) for tree in self.trees])
+
+    def said_by(self, tree: ObliqueTree, X: Any, n_threads: int | None = None) -> np.ndarray:
+        """One tree's part of the mean, (rows, outputs)."""
+        return self._said(tree.predict(X, n_threads))
 
     def _combined(self, outputs: np.ndarray) -> np.ndarray:
         total = np.zeros(outputs.shape[1:])
