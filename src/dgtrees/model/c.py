@@ -17,12 +17,12 @@ from dgtrees.data.encoder import CATEGORY, MISSING, NUMBER
 from dgtrees.model import c_source as source
 from dgtrees.model.portable import CLASSES, VALUES, Portable, portable
 
-__all__ = ["c_name", "export_c"]
+__all__ = ["c_name", "c_texts", "export_c"]
 
 _KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if "
-    "inline int long register restrict return short signed sizeof static struct switch typedef "
-    "union unsigned void volatile while main".split()
+    """auto break case char const continue default do double else enum extern float for goto if
+    inline int long main register restrict return short signed sizeof static struct switch typedef
+    union unsigned void volatile while""".split()  # noqa: SIM905 - a list of them is a page long
 )
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 
@@ -58,19 +58,22 @@ def export_c(model: Any, path: Any = None, *, name: str | None = None) -> tuple[
     """
     if path is not None and Path(path).suffix != ".c":
         raise ValueError(f"path must end in .c, got {str(path)!r}: the header goes beside it")
-    if name is None:
-        name = c_name("model" if path is None else Path(path).stem)
+    file = "model" if path is None else Path(path).stem
+    texts = c_texts(model, c_name(file) if name is None else name, file if path else None)
+    if path is not None:
+        for target, text in zip((Path(path), Path(path).with_suffix(".h")), texts, strict=True):
+            target.write_text(text, encoding="utf-8", newline="\n")
+    return texts
+
+
+def c_texts(model: Any, name: str, file: str | None = None) -> tuple[str, str]:
+    """Source and header, for files called `file` .c and .h; called like the model if not given."""
     if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS:
         raise ValueError(
             f"name must be letters, digits and _ as C has it, got {name!r}: try {c_name(name)!r}"
         )
     parts = portable(model)
-    file = name if path is None else Path(path).stem
-    texts = _source(parts, name, file), _header(parts, name, file)
-    if path is not None:
-        for target, text in zip((Path(path), Path(path).with_suffix(".h")), texts, strict=True):
-            target.write_text(text, encoding="utf-8", newline="\n")
-    return texts
+    return _source(parts, name, file or name), _header(parts, name, file or name)
 
 
 def c_name(text: str) -> str:
@@ -94,22 +97,21 @@ def _has_categories(parts: Portable) -> bool:
 def _header(parts: Portable, name: str, file: str) -> str:
     guard = f"{name}_H".upper()
     trees = len(parts.forest)
+    same = "the leaves and values that Python gives, bit for bit."
+    if _needs_exp(parts):
+        same = (
+            "the leaves that\nPython gives, and probabilities that may differ in the last digit, "
+            "because exp() does.\nLink with -lm."
+        )
     about = [
         f"{file}.h: {parts.kind}, written by dgtrees.",
         "",
-        f"Compile {file}.c as it is, without -ffast-math, and you get the leaves and values that",
-        "Python gives, bit for bit; it turns fused multiply-adds off for GCC, Clang and MSVC. Give",
-        "other compilers the option that does (such as -ffp-contract=off).",
+        *f"Without -ffast-math you get {same}".split("\n"),
+        f"{file}.c turns fused multiply-adds off for GCC, Clang and MSVC; give other compilers the",
+        "option that does (such as -ffp-contract=off).",
     ]
-    if _needs_exp(parts):
-        about[2:] = [
-            f"Compile {file}.c as it is, without -ffast-math, and link with -lm: you get the leaves",
-            "that Python gives, and probabilities that may differ in the last digit, because exp()",
-            "does. It turns fused multiply-adds off for GCC, Clang and MSVC; give other compilers",
-            "the option that does (such as -ffp-contract=off).",
-        ]
     lines = [_comment(about), f"#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n"]
-    lines.append("#ifdef __cplusplus\nextern \"C\" {\n#endif\n")
+    lines.append('#ifdef __cplusplus\nextern "C" {\n#endif\n')
     sizes = {"COLUMNS": parts.n_inputs, "OUTPUTS": parts.forest.n_outputs, "TREES": trees}
     lines += [f"#define {name}_{size} {number}" for size, number in sizes.items()]
     lines += ["", _comment(_column_list(parts, name))]
@@ -121,7 +123,9 @@ def _header(parts: Portable, name: str, file: str) -> str:
         lines += [f"/* Leaf of a row in each of {trees} trees. */"]
         lines += [f"void {name}_apply(const double *x, int *leaves);\n"]
     what = {VALUES: "Predicted values", CLASSES: "Probability of every class"}
-    lines.append(f"/* {what.get(parts.answer, 'Score of every action')}: {name}_OUTPUTS numbers. */")
+    lines.append(
+        f"/* {what.get(parts.answer, 'Score of every action')}: {name}_OUTPUTS numbers. */"
+    )
     lines.append(f"void {name}_predict(const double *x, double *out);\n")
     if parts.answer != VALUES:
         best = "likeliest class" if parts.answer == CLASSES else "action that seems best"
@@ -143,10 +147,11 @@ def _column_list(parts: Portable, name: str) -> list[str]:
         return [f"A row is {name}_COLUMNS numbers, the tree's own features."]
     lines = [f"A row is {name}_COLUMNS numbers, in this order; NaN is a missing value."]
     for number, column in enumerate(parts.columns):
-        text = f"  {number}  {column.name}"
+        entry = f"  {number}  {_on_one_line(column.name)}"
         if column.kind == CATEGORY:
-            text += f": one of {len(column.categories)} categories"
-        lines.append(text)
+            named = [f"{k} {_on_one_line(text)}" for k, text in enumerate(column.categories)]
+            entry += f": {_wrapped(named, ' ' * 5, 80)}"
+        lines += entry.split("\n")
     if _has_categories(parts):
         lines += [
             "",
@@ -156,16 +161,23 @@ def _column_list(parts: Portable, name: str) -> list[str]:
     return lines
 
 
+def _on_one_line(name: str) -> str:
+    return " ".join(name.split())
+
+
 def _comment(lines: Iterable[str]) -> str:
-    safe = (re.sub(r"[\r\n\t]", " ", line).replace("*/", "* /") for line in lines)
-    return "/* " + "\n   ".join(line.replace("/*", "/ *").replace("\\", "/") for line in safe) + " */"
+    text = "\n".join(f"   {line}".rstrip() for line in lines)
+    # Nothing that a name contains may end the comment, or continue its line.
+    for mark, harmless in (("*/", "* /"), ("/*", "/ *"), ("\\", "/")):
+        text = text.replace(mark, harmless)
+    return f"/* {text.lstrip()} */"
 
 
 # Source
 
 
 def _source(parts: Portable, name: str, file: str) -> str:
-    code = [f'#include "{file}.h"', "#include <string.h>"]
+    code = [f'#include "{file}.h"', "#include <float.h>", "#include <string.h>"]
     code += ["#include <math.h>"] if _needs_exp(parts) else []
     code += ["", source.FLAGS, f"#define @_WIDTH {parts.forest.n_features}", ""]
     pieces = "\n".join(_functions(parts))
@@ -242,7 +254,8 @@ def _numbers(parts: Portable, name: str, code: str) -> str:
     forest = parts.forest
     roots, weights, bias, left, right = forest._routing
     if not len(bias):  # C has no empty arrays
-        weights, bias, left, right = np.zeros((1, forest.n_features)), [0.0], [~0], [~0]
+        weights, bias = np.zeros((1, forest.n_features)), np.zeros(1)
+        left = right = np.array([~0])
     answers = forest._answers if not parts.linear else _stacked(parts, "leaf_values")
     arrays: dict[str, Any] = {
         "weights": weights,

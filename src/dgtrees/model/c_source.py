@@ -34,6 +34,9 @@ FLAGS = """\
 #if defined(__FAST_MATH__)
 #error "compile without -ffast-math: it reorders sums and ignores missing values"
 #endif
+#if FLT_EVAL_METHOD == 2
+#error "compile for a processor with double arithmetic (GCC on x86: -msse2 -mfpmath=sse)"
+#endif
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)

@@ -86,11 +86,10 @@ def export_onnx(model: Any, path: Any = None, *, dtype: str = "double") -> Any:
 
 
 def _check_size(parts: Portable) -> None:
-    trees = parts.forest.trees
-    numbers = sum(
-        2 * tree.weights.size + tree.leaf_values.size + np.size(tree.leaf_weights)
-        for tree in trees
-    )
+    numbers = 0
+    for tree in parts.forest.trees:
+        numbers += 2 * tree.weights.size + tree.leaf_values.size
+        numbers += 0 if tree.leaf_weights is None else tree.leaf_weights.size
     if 8 * numbers > _LARGEST:
         raise ValueError(
             f"an ONNX file can hold 2 GiB, this {parts.kind} needs {8 * numbers / 2**30:.1f}: "
@@ -107,14 +106,14 @@ def _encoded(graph: Graph, parts: Portable, number: int) -> tuple[list[Any], str
     columns = parts.columns
     if columns is None or all(column.kind == NUMBER for column in columns):
         inputs = [make("X", number, ["rows", parts.n_inputs])]
-        rows = graph.add("Cast", "X", to=types.DOUBLE)
+        rows = graph.cast("X", "DOUBLE")
         return inputs, rows if columns is None else _filled(graph, rows, list(columns))
     inputs, blocks = [], []
     for column in columns:
         kind = number if column.kind == NUMBER else types.STRING
         inputs.append(make(column.name, kind, ["rows", 1]))
         if column.kind == NUMBER:
-            values = graph.add("Cast", column.name, to=types.DOUBLE)
+            values = graph.cast(column.name, "DOUBLE")
             blocks.append(_filled(graph, values, [column]))
         else:
             blocks.append(_one_hot(graph, column))
@@ -134,7 +133,7 @@ def _filled(graph: Graph, rows: str, columns: list[Column]) -> str:
     marked = [j for j, column in enumerate(columns) if column.indicator]
     if not marked:
         return filled
-    marks = graph.columns(graph.add("Cast", missing, to=graph.onnx.TensorProto.DOUBLE), marked)
+    marks = graph.columns(graph.cast(missing, "DOUBLE"), marked)
     order: list[int] = []
     for j, column in enumerate(columns):
         order += [j, len(columns) + marked.index(j)] if column.indicator else [j]

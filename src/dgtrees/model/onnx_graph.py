@@ -26,7 +26,9 @@ def import_onnx() -> Any:
         import onnx.helper
         import onnx.numpy_helper
     except ImportError as error:
-        raise ImportError("ONNX files need the package onnx: pip install 'dgtrees[onnx]'") from error
+        raise ImportError(
+            "ONNX files need the package onnx: pip install 'dgtrees[onnx]'"
+        ) from error
     return onnx
 
 
@@ -64,13 +66,24 @@ class Graph:
         return self.add_many(operator, inputs, 1, **attributes)[0]
 
     def add_many(
-        self, operator: str, inputs: Sequence[str], outputs: int, domain: str = "", **attributes: Any
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        outputs: int,
+        domain: str = "",
+        **attributes: Any,
     ) -> list[str]:
         """A node with several outputs."""
         names = [self.name() for _ in range(outputs)]
-        node = self.onnx.helper.make_node(operator, list(inputs), names, domain=domain, **attributes)
+        node = self.onnx.helper.make_node(
+            operator, list(inputs), names, domain=domain, **attributes
+        )
         self.nodes.append(node)
         return names
+
+    def cast(self, value: str, kind: str) -> str:
+        """A value as another type, such as "DOUBLE"."""
+        return self.add("Cast", value, to=getattr(self.onnx.TensorProto, kind))
 
     def columns(self, rows: str, numbers: Sequence[int]) -> str:
         """Some columns of a matrix."""

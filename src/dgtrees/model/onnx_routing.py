@@ -32,15 +32,11 @@ def leaves_of_rows(graph: Graph, rows: str, forest: ObliqueForest) -> str:
         )
     trees = [tree if tree.n_nodes else _with_a_node(tree) for tree in forest.trees]
     weights, bias, smallest = _scaled(trees)
-    margins = graph.add(
-        "Gemm", rows, graph.constant(weights), graph.constant(bias), transB=1
-    )
-    local = graph.add("Cast", _tree_ensemble(graph, margins, trees, forest), to=graph.onnx.TensorProto.INT64)
+    margins = graph.add("Gemm", rows, graph.constant(weights), graph.constant(bias), transB=1)
+    local = graph.cast(_tree_ensemble(graph, margins, trees, forest), "INT64")
     fast = graph.add("Add", local, graph.constant(forest._first_leaf, np.int64))
     doubtful = _doubtful_rows(graph, rows, margins, forest, smallest)
-    count = graph.add(
-        "ReduceSum", graph.add("Cast", doubtful, to=graph.onnx.TensorProto.INT64), keepdims=0
-    )
+    count = graph.add("ReduceSum", graph.cast(doubtful, "INT64"), keepdims=0)
 
     def mended(inner: Graph) -> list[str]:
         where = inner.squeezed(inner.add("NonZero", doubtful), 0)
@@ -54,9 +50,8 @@ def leaves_of_rows(graph: Graph, rows: str, forest: ObliqueForest) -> str:
 
 def _with_a_node(leaf: ObliqueTree) -> ObliqueTree:
     """A tree of one leaf as a TreeEnsemble can hold it: a decision between twice the same."""
-    return ObliqueTree(
-        np.zeros((1, leaf.n_features)), [0.0], [~0], [~1], np.repeat(leaf.leaf_values, 2, axis=0)
-    )
+    values = np.repeat(leaf.leaf_values, 2, axis=0)
+    return ObliqueTree.complete(np.zeros((1, leaf.n_features)), [0.0], values)
 
 
 def _scaled(trees: list[ObliqueTree]) -> tuple[np.ndarray, np.ndarray, float]:
@@ -132,9 +127,7 @@ def _doubtful_rows(
     axis = graph.constant([1], np.int64)
     size = graph.add("ReduceSum", graph.add("Abs", rows), axis, keepdims=0)
     closest = graph.add("ReduceMin", graph.add("Abs", margins), axis, keepdims=0)
-    allowed = graph.add(
-        "Mul", graph.add("Add", size, graph.constant(1.0)), graph.constant(bound)
-    )
+    allowed = graph.add("Mul", graph.add("Add", size, graph.constant(1.0)), graph.constant(bound))
     certain = graph.add(
         "And",
         graph.add("Greater", closest, allowed),

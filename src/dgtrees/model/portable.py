@@ -116,9 +116,12 @@ def portable(model: Any) -> Portable:
         return Portable(kind, ObliqueForest((model,)), None, VALUES, None, alone=True)
     if isinstance(model, ObliqueForest):
         return Portable(kind, model, None, VALUES, None, alone=False)
-    forest = getattr(model, "forest_", None)
-    tree = None if forest is not None else getattr(model, "tree_", None)
-    if not isinstance(forest if tree is None else tree, (ObliqueForest, ObliqueTree)):
+    forest, tree = getattr(model, "forest_", None), None
+    if not isinstance(forest, ObliqueForest):
+        tree = getattr(model, "tree_", None)
+        if isinstance(tree, ObliqueTree):
+            forest = ObliqueForest((tree,), "mean", _bounds(model, tree))
+    if not isinstance(forest, ObliqueForest):
         if hasattr(model, "fit") and type(model).__module__.startswith("dgtrees."):
             raise StateError(f"{kind} has learnt nothing yet to export: call fit first")
         raise TypeError(
@@ -132,7 +135,7 @@ def portable(model: Any) -> Portable:
         answer, classes = SCORES, np.arange(model.n_actions)
     return Portable(
         kind,
-        forest if tree is None else ObliqueForest((tree,), "mean", _bounds(model, tree)),
+        forest,
         None if encoder is None else tuple(encoder.columns),
         answer,
         classes,
