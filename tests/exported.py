@@ -82,7 +82,9 @@ class OnnxModel:
             for declared in self.session.get_inputs():
                 text = declared.type == "tensor(string)"
                 column = X[[declared.name]]
-                filled = column.astype(object).where(column.notna(), "(missing)") if text else column
+                filled = (
+                    column.astype(object).where(column.notna(), "(missing)") if text else column
+                )
                 feed[declared.name] = filled.to_numpy(object if text else np.float64)
         return dict(zip(self.names, self.session.run(None, feed), strict=True))
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from exported import COMPILER, CModel, OnnxModel, boundary_rows, random_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dgtrees
 from dgtrees import DGTClassifier, DGTRegressor, ObliqueForest
+from exported import COMPILER, CModel, OnnxModel, boundary_rows, random_tree
 
 pytest.importorskip("onnxruntime", reason="onnxruntime runs the exported graphs")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")

@@ -168,7 +168,7 @@ def _on_one_line(name: str) -> str:
 def _comment(lines: Iterable[str]) -> str:
     text = "\n".join(f"   {line}".rstrip() for line in lines)
     # Nothing that a name contains may end the comment, or continue its line.
-    for mark, harmless in (("*/", "* /"), ("/*", "/ *"), ("\\", "/")):
+    for mark, harmless in (("*/", "* /"), ("/*", "/ *"), ("\\", "/"), ("??", "? ?")):
         text = text.replace(mark, harmless)
     return f"/* {text.lstrip()} */"
 
