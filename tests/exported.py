@@ -88,9 +88,12 @@ class OnnxModel:
                 feed[declared.name] = filled.to_numpy(object if text else np.float64)
         return dict(zip(self.names, self.session.run(None, feed), strict=True))
 
-    def apply(self, X, rows_at_once=10_000):
+    def output(self, name, X, rows_at_once=10_000):
         parts = [X[i : i + rows_at_once] for i in range(0, len(X), rows_at_once)]
-        return np.concatenate([self.run(part)["leaf"] for part in parts])
+        return np.concatenate([self.run(part)[name] for part in parts])
+
+    def apply(self, X):
+        return self.output("leaf", X)
 
 
 def random_tree(rng, d, height, outputs=2, linear=False, whole=False):
@@ -119,7 +122,8 @@ def boundary_rows(tree, X, count, rng, within=1e-6):
     for _ in range(200):
         rows = X[rng.integers(0, len(X), count)].astype(np.float64)
         path = tree.decision_path(rows)[:, : tree.n_nodes]
-        node = np.array([rng.choice(path[i].indices) for i in range(count)])
+        place = path.indptr[:-1] + (rng.random(count) * np.diff(path.indptr)).astype(int)
+        node = path.indices[place]
         weights = tree.weights[node]
         size = within * 10.0 ** rng.uniform(-12, 0, count) * rng.choice([-1, 0, 1], count)
         for _ in range(2):  # the second time removes what rounding left of a large margin
