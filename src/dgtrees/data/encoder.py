@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -215,15 +216,18 @@ class Encoder:
         rows = len(columns[0][1]) if columns else 0
         weight = np.ones(rows) if weight is None else np.asarray(weight, dtype=np.float64)
         used = weight > 0
-        self.columns = [self._learn(name, v[used], weight[used]) for name, v in columns]
-        return self
+        return self._take([self._learn(name, v[used], weight[used]) for name, v in columns])
 
     def fit_numbers(self, X: np.ndarray, weight: np.ndarray, names: Sequence[str]) -> Encoder:
         """`fit` for an array of floats, without a Python object per value."""
         used = weight > 0
-        self.columns = [
-            _learn_number(str(name), X[used, j], weight[used]) for j, name in enumerate(names)
-        ]
+        return self._take(
+            [_learn_number(str(name), X[used, j], weight[used]) for j, name in enumerate(names)]
+        )
+
+    def _take(self, columns: list[Column]) -> Encoder:
+        self.columns = columns
+        vars(self).pop("plain", None)
         return self
 
     def _learn(self, name: str, values: np.ndarray, weight: np.ndarray) -> Column:
@@ -271,6 +275,21 @@ class Encoder:
     def numeric(self) -> bool:
         """Whether all columns are numbers."""
         return all(column.kind == NUMBER for column in self.columns)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether a row of numbers without gaps is its own encoding."""
+        return self.numeric and self.width == len(self.columns)
+
+    def expand_row(self, x: np.ndarray) -> np.ndarray:
+        """`expand_numbers` for one row of floats (columns,)."""
+        if not self.numeric:
+            column = next(column for column in self.columns if column.kind != NUMBER)
+            raise TypeError(
+                f"single rows must be all numbers, and column {column.name!r} holds categories: "
+                "use predict, which takes DataFrames"
+            )
+        return self.expand_numbers(x[None])[0]
 
     def expand(self, columns: Sequence[tuple[str, np.ndarray]]) -> np.ndarray:
         """Encoded rows (rows, width) in float64, not standardised."""

@@ -71,6 +71,14 @@ class ClassTarget(ClassifierMixin, TableEstimator):
         scores = self._outputs(X)
         return self.classes_[scores.argmax(axis=1)]
 
+    def predict_row(self, x: Any) -> Any:
+        """Class of one row of numbers, `predict([x])[0]` in a few microseconds.
+
+        NaN is a missing value. Models with columns of categories have `predict` only.
+        """
+        scores = self._row_outputs(x)
+        return self.classes_[scores.argmax()]
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of every row, (rows, classes)."""
         scores = self._outputs(X)
@@ -150,8 +158,21 @@ class ValueTarget(RegressorMixin, TableEstimator):
         outputs = self._outputs(X)
         return outputs[:, 0] if self._single else outputs
 
+    def predict_row(self, x: Any) -> Any:
+        """Value of one row of numbers, `predict([x])[0]` in a few microseconds.
+
+        NaN is a missing value. Models with columns of categories have `predict` only.
+        """
+        outputs = self._row_outputs(x)
+        return outputs[0] if self._single else outputs
+
     def _outputs(self, X: Any) -> np.ndarray:
-        outputs = super()._outputs(X)
+        return self._bounded(super()._outputs(X))
+
+    def _row_outputs(self, x: Any) -> np.ndarray:
+        return self._bounded(super()._row_outputs(x))
+
+    def _bounded(self, outputs: np.ndarray) -> np.ndarray:
         tree = getattr(self, "tree_", None)
         if tree is not None and tree.leaf_weights is not None:
             # Linear leaves know no bounds; the targets had some.

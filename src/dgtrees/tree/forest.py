@@ -217,6 +217,31 @@ class ObliqueForest:
     def _first_leaf(self) -> np.ndarray:
         return np.cumsum([0] + [tree.n_leaves for tree in self.trees[:-1]]).astype(np.int32)
 
+    def joined(self) -> tuple[np.ndarray, ...]:
+        """Roots, weights, bias, left and right of all trees, numbered through, for exports.
+
+        A root is a node's number, or ``~leaf`` for a tree without nodes.
+        """
+        first_node = np.cumsum([0] + [tree.n_nodes for tree in self.trees[:-1]])
+        first = list(zip(self.trees, first_node, self._first_leaf, strict=True))
+        roots = [node if tree.n_nodes else ~leaf for tree, node, leaf in first]
+
+        def numbered(side: str) -> np.ndarray:
+            pointers = (
+                np.where(getattr(tree, side) >= 0, getattr(tree, side) + node, 0)
+                + np.where(getattr(tree, side) < 0, getattr(tree, side) - leaf, 0)
+                for tree, node, leaf in first
+            )
+            return np.concatenate(list(pointers)).astype(np.int32)
+
+        return (
+            np.array(roots, dtype=np.int32),
+            np.concatenate([tree.weights for tree in self.trees]),
+            np.concatenate([tree.bias for tree in self.trees]),
+            numbered("left"),
+            numbered("right"),
+        )
+
     @cached_property
     def _packed(self) -> np.ndarray:
         """Nodes of all trees as prediction reads them."""

@@ -27,6 +27,7 @@ from numba import njit
 from dgtrees.tree.lanes import LANES, block_dot, dot_at, fetch_row, four_dots
 
 __all__ = [
+    "all_finite",
     "leaf_of_row",
     "leaves_of_row",
     "leaves_of_rows",
@@ -234,6 +235,15 @@ def means_of_rows(X, start, stop, trees, leaf_values, outputs):
         for row in range(first, last):
             for k in range(width):
                 outputs[row, k] /= n_trees
+
+
+@njit(nogil=True, cache=True)
+def all_finite(x):
+    """Whether a row holds neither NaN nor infinity."""
+    bad = 0
+    for i in range(x.shape[0]):
+        bad += not np.isfinite(x[i])  # no early exit: this way it is a vector instruction
+    return bad == 0
 
 
 @njit(nogil=True, cache=True)

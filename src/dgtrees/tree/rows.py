@@ -40,16 +40,24 @@ def checked_rows(X: Any, n_features: int) -> np.ndarray:
 
 
 def checked_row(x: Any, n_features: int) -> np.ndarray:
-    """One row as the kernels take it."""
+    """One row as the kernels take it; None, as NaN, is a missing number."""
     if type(x) is not np.ndarray or x.dtype is not _FLOAT64 or not x.flags.c_contiguous:
-        x = np.asarray(x)
-        x = np.ascontiguousarray(x, dtype=np.float32 if x.dtype == np.float32 else np.float64)
+        x = _as_floats(np.asarray(x))
     if x.shape != (n_features,):
         raise ValueError(
-            f"x must be one row of {n_features} numbers, got shape {np.shape(x)}: "
+            f"x must be one row of {n_features} numbers, got shape {x.shape}: "
             "give the features the tree was trained on; several rows are the batch method's"
         )
     return x
+
+
+def _as_floats(x: np.ndarray) -> np.ndarray:
+    try:
+        return x.astype(np.float32 if x.dtype == np.float32 else np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"x must hold numbers ({error}): encode text yourself, or give DataFrames to predict"
+        ) from error
 
 
 def split_rows(
