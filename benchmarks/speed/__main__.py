@@ -26,9 +26,7 @@ def machine() -> dict:
         cpu = names[0].split(":")[1].strip() if names else cpu
     return {
         "cpu": cpu,
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
+        "cores": available_threads(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "python": platform.python_version(),
         "packages": {name: version(name) for name in PACKAGES},
