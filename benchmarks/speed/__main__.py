@@ -33,20 +33,30 @@ def machine() -> dict:
     }
 
 
+def write(results: dict, path: Path | None) -> None:
+    """Keep what has been measured so far."""
+    if path:
+        path.write_text(json.dumps(results, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     parser.add_argument("--only", choices=("training", "prediction"), help="leave the other out")
     parser.add_argument("--features", type=int, nargs="+", default=[16, 90, 784])
     parser.add_argument("--trees", type=int, nargs="+", default=[1, 30])
-    parser.add_argument("--rounds", type=int, default=15, help="blocks of calls for each side")
+    parser.add_argument("--rounds", type=int, default=9, help="blocks of calls for each side")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     options = parser.parse_args()
-    console, results = Console(), {"machine": machine()}
+    console = Console()
+    results: dict = {"machine": machine()}
     with Console(stderr=True).status("measuring ...") as status:
         if options.only != "training":
-            results["prediction"] = prediction.measured(
+            results["prediction"] = []
+            for result in prediction.measured(
                 options.features, options.trees, options.rounds, status.update
-            )
+            ):
+                results["prediction"].append(result)
+                write(results, options.json)
         if options.only != "prediction":
             status.update("training steps and imports")
             results["training"] = [*training.steps(options.rounds), training.imports()]
@@ -60,8 +70,7 @@ def main() -> None:
         console.print(prediction.memory_table(found), prediction.goals_table(found))
     if "training" in results:
         console.print(training.table(results["training"]))
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1))
+    write(results, options.json)
 
 
 if __name__ == "__main__":

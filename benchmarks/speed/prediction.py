@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.table import Table
@@ -35,18 +35,16 @@ GOALS = (
 
 def measured(
     widths: list[int], trees: list[int], rounds: int, report: Callable[[str], None]
-) -> list[dict]:
+) -> Iterator[dict]:
     """Seconds a row, ratios and memory's limit for every number of features and of trees."""
     bandwidth = memory.copy_bandwidth()
-    found = []
     for d in widths:
         for n_trees in trees:
             report(f"d = {d}, {n_trees} trees: making models")
             with tempfile.TemporaryDirectory() as folder:
                 task = Task(d, n_trees, Path(folder))
                 report(f"d = {d}, {n_trees} trees: measuring")
-                found.append(_measured(task, rounds, bandwidth))
-    return found
+                yield _measured(task, rounds, bandwidth)
 
 
 def _measured(task: Task, rounds: int, bandwidth: float) -> dict:
