@@ -221,20 +221,25 @@ def leaves_of_rows(X, start, stop, trees, leaves):
 def means_of_rows(X, start, stop, trees, leaf_values, outputs):
     """Mean over trees of the reached leaves' values; trees are added in order."""
     places = trees.view(np.int64)
-    n_trees, width = places[N_TREES], outputs.shape[1]
+    n_trees, d, width = places[N_TREES], X.shape[1], outputs.shape[1]
     at, rows = np.empty(ROWS_TOGETHER, np.int64), np.empty(ROWS_TOGETHER, np.int64)
     found = np.empty(ROWS_PER_TREE, np.int32)
+    wide = np.empty((ROWS_PER_TREE, d))  # float32 becomes float64 once, not once a tree
     for first in range(start, stop, ROWS_PER_TREE):
-        last = min(first + ROWS_PER_TREE, stop)
-        outputs[first:last] = 0.0
-        for tree in range(n_trees):
-            _rows_through_tree(X, first, last, tree, trees, places, at, rows, found)
-            for row in range(first, last):
-                for k in range(width):
-                    outputs[row, k] += leaf_values[found[row - first], k]
-        for row in range(first, last):
+        count = min(ROWS_PER_TREE, stop - first)
+        for i in range(count):
+            for j in range(d):
+                wide[i, j] = X[first + i, j]
             for k in range(width):
-                outputs[row, k] /= n_trees
+                outputs[first + i, k] = 0.0
+        for tree in range(n_trees):
+            _rows_through_tree(wide, 0, count, tree, trees, places, at, rows, found)
+            for i in range(count):
+                for k in range(width):
+                    outputs[first + i, k] += leaf_values[found[i], k]
+        for i in range(count):
+            for k in range(width):
+                outputs[first + i, k] /= n_trees
 
 
 @njit(nogil=True, cache=True)
