@@ -63,7 +63,7 @@ def test_ray_gives_the_same_forest_and_keeps_shared_data_once(ray_cluster, expec
     assert len(put) == 4  # rows, class weights, validation rows, settings: once, not once a tree
     with joblib.parallel_config("ray"):
         assert parallel.run(os.path.join, ("a",), ["x", "y"], n_jobs=1) == ["a/x", "a/y"]
-        with pytest.raises(TypeError, match="^join"):  # the cause itself, not Ray's report of it
+        with pytest.raises(TypeError, match=r"^join"):  # the cause itself, not Ray's report of it
             parallel.run(os.path.join, ("a",), [1, 2])
 
 
