@@ -25,6 +25,10 @@ _HOMES = {
     "Recipe": "dgtrees.learn.recipe",
     "TAOClassifier": "dgtrees.baselines.tao",
     "TAORegressor": "dgtrees.baselines.tao",
+    "export_c": "dgtrees.model.c",
+    "export_dot": "dgtrees.model.dot",
+    "export_onnx": "dgtrees.model.onnx",
+    "export_text": "dgtrees.model.rules",
 }
 _KINDS = (
     "DGTClassifier",
@@ -49,6 +53,10 @@ __all__ = [
     "ObliqueForest",
     "ObliqueTree",
     "Recipe",
+    "export_c",
+    "export_dot",
+    "export_onnx",
+    "export_text",
     "load",
 ]
 
