@@ -143,5 +143,7 @@ def test_bad_names_paths_and_models_are_refused(tmp_path):
         export_c(tree, name="a-b")
     with pytest.raises(ValueError, match=r"must end in \.c"):
         export_c(tree, tmp_path / "tree.txt")
+    with pytest.raises(ValueError, match="must have a plain name"):
+        export_c(tree, tmp_path / 'a"b.c')
     with pytest.raises(StateError, match="call fit"):
         export_c(DGTRegressor())

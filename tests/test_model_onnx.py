@@ -1,6 +1,7 @@
 """Models as ONNX graphs."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from dgtrees import (
     ObliqueTree,
     export_onnx,
 )
+from dgtrees.baselines import TELClassifier
 from dgtrees.errors import StateError
 from exported import OnnxModel, boundary_rows, random_tree
 
@@ -87,6 +89,16 @@ def test_a_column_called_like_an_output_keeps_its_name():
     assert np.array_equal(graph.run(X)["leaf_"], model.apply(X))
 
 
+def test_columns_may_be_called_like_the_graphs_own_values_but_not_alike():
+    X = pd.DataFrame({"dgt_1": np.tile(["a", "b"], 50), "dgt_4": np.arange(100.0)})
+    model = quick(DGTClassifier, X, np.arange(100) > 40)
+    assert np.array_equal(OnnxModel(model).run(X)["leaf"], model.apply(X))
+    columns = model._encoder.columns
+    model._encoder.columns = [columns[0], replace(columns[1], name="dgt_1")]
+    with pytest.raises(ValueError, match=r"different names.*export C"):
+        export_onnx(model)
+
+
 def test_greedy_answers_of_policies():
     X = rows()
     policy = DGTBandit(3, 3, random_state=0)
@@ -151,10 +163,21 @@ def test_what_cannot_be_exported_says_so():
         export_onnx(DGTClassifier())
     with pytest.raises(StateError):
         export_onnx(DGTBandit(2, 2))
-    with pytest.raises(TypeError, match=r"must be a tree.*got dict"):
-        export_onnx({})
+    for other in ({}, TELClassifier()):
+        with pytest.raises(TypeError, match=rf"must be a hard tree.*got {type(other).__name__}"):
+            export_onnx(other)
     with pytest.raises(ValueError, match="dtype must be one of double, float, got 'half'"):
         export_onnx(random_tree(np.random.default_rng(0), 2, 1), dtype="half")
+
+
+def test_limits_of_the_format_are_told(monkeypatch):
+    tree = random_tree(np.random.default_rng(0), 4, 3)
+    monkeypatch.setattr("dgtrees.model.onnx_routing._MOST_LEAVES", 7)
+    with pytest.raises(ValueError, match="up to 7 leaves, got 8: prune it, or export C"):
+        export_onnx(tree)
+    monkeypatch.setattr("dgtrees.model.onnx._LARGEST", 100)
+    with pytest.raises(ValueError, match="can hold 2 GiB, this ObliqueTree needs"):
+        export_onnx(tree)
 
 
 def test_without_onnx_one_line_says_what_to_install(monkeypatch):

@@ -59,21 +59,24 @@ def export_c(model: Any, path: Any = None, *, name: str | None = None) -> tuple[
     if path is not None and Path(path).suffix != ".c":
         raise ValueError(f"path must end in .c, got {str(path)!r}: the header goes beside it")
     file = "model" if path is None else Path(path).stem
-    texts = c_texts(model, c_name(file) if name is None else name, file if path else None)
+    name = c_name(file) if name is None else name
+    texts = c_texts(model, name, name if path is None else file)
     if path is not None:
         for target, text in zip((Path(path), Path(path).with_suffix(".h")), texts, strict=True):
             target.write_text(text, encoding="utf-8", newline="\n")
     return texts
 
 
-def c_texts(model: Any, name: str, file: str | None = None) -> tuple[str, str]:
-    """Source and header, for files called `file` .c and .h; called like the model if not given."""
+def c_texts(model: Any, name: str, file: str) -> tuple[str, str]:
+    """Source and header, for files called `file` .c and .h."""
     if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS:
         raise ValueError(
             f"name must be letters, digits and _ as C has it, got {name!r}: try {c_name(name)!r}"
         )
+    if not file.isprintable() or set(file) & set('"\\'):
+        raise ValueError(f"a file to be included must have a plain name, got {file!r}: rename it")
     parts = portable(model)
-    return _source(parts, name, file or name), _header(parts, name, file or name)
+    return _source(parts, name, file), _header(parts, name, file)
 
 
 def c_name(text: str) -> str:

@@ -60,7 +60,7 @@ def export_onnx(model: Any, path: Any = None, *, dtype: str = "double") -> Any:
         raise ValueError(f"dtype must be one of {', '.join(_DTYPES)}, got {dtype!r}")
     parts = portable(model)
     _check_size(parts)
-    graph = Graph()
+    graph = Graph(taken=[column.name for column in parts.columns or ()])
     types = graph.onnx.TensorProto
     number = types.DOUBLE if dtype == "double" else types.FLOAT
     inputs, rows = _encoded(graph, parts, number)
@@ -93,7 +93,7 @@ def _check_size(parts: Portable) -> None:
     if 8 * numbers > _LARGEST:
         raise ValueError(
             f"an ONNX file can hold 2 GiB, this {parts.kind} needs {8 * numbers / 2**30:.1f}: "
-            "prune it or train a smaller one, or keep the model file (save)"
+            "prune it or train a smaller one, or use the model file, which has no limit"
         )
 
 
@@ -117,10 +117,11 @@ def _encoded(graph: Graph, parts: Portable, number: int) -> tuple[list[Any], str
             blocks.append(_filled(graph, values, [column]))
         else:
             blocks.append(_one_hot(graph, column))
-    if len({value.name for value in inputs}) < len(inputs):
+    names = [value.name for value in inputs]
+    if len(set(names)) < len(names) or "" in names:
         raise ValueError(
-            "columns must have different names to be inputs of an ONNX graph: rename them and fit "
-            "again, or export C"
+            f"columns must have different names to be inputs of an ONNX graph, got {names}: rename "
+            "them and fit again, or export C"
         )
     return inputs, graph.add("Concat", *blocks, axis=1)
 

@@ -7,7 +7,7 @@ written as the additions themselves: eight running sums, folded by halves, then 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,20 +33,31 @@ def import_onnx() -> Any:
 
 
 class Graph:
-    """Nodes of a graph in the making. Inner graphs see the names of those around them."""
+    """Nodes of a graph in the making. Inner graphs see the names of those around them.
 
-    def __init__(self, around: Graph | None = None) -> None:
+    Parameters
+    ----------
+    around : Graph, optional
+        The graph that this one is inside of.
+    taken : collection of str
+        Names that are given from outside.
+    """
+
+    def __init__(self, around: Graph | None = None, taken: Collection[str] = ()) -> None:
         self.onnx = import_onnx()
         self.nodes: list[Any] = []
         self.root: Graph = self if around is None else around.root
         if around is None:
             self.constants: list[Any] = []
             self.count = 0
+            self.prefix = "dgt_"
+            while any(name.startswith(self.prefix) for name in taken):
+                self.prefix += "_"
 
     def name(self) -> str:
         """A name that nothing else has."""
         self.root.count += 1
-        return f"dgt_{self.root.count}"
+        return f"{self.root.prefix}{self.root.count}"
 
     def constant(self, values: Any, dtype: Any = None) -> str:
         """An array that is part of the model."""

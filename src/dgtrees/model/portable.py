@@ -122,10 +122,11 @@ def portable(model: Any) -> Portable:
         if isinstance(tree, ObliqueTree):
             forest = ObliqueForest((tree,), "mean", _bounds(model, tree))
     if not isinstance(forest, ObliqueForest):
-        if hasattr(model, "fit") and type(model).__module__.startswith("dgtrees."):
+        if getattr(model, "_fitted", None) in ("tree_", "forest_"):  # what fit will give it
             raise StateError(f"{kind} has learnt nothing yet to export: call fit first")
         raise TypeError(
-            f"a model must be a tree, forest or tree policy of dgtrees to be exported, got {kind}"
+            "a model must be a hard tree, forest or tree policy of dgtrees to be exported, got "
+            f"{kind}: train one, or keep this one in Python"
         )
     encoder = getattr(model, "_encoder", None) or getattr(model, "encoder", None)
     answer, classes = VALUES, None
