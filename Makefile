@@ -41,7 +41,7 @@ format: $(SET_UP)
 	$(BIN)/ruff format .
 
 refresh: $(SET_UP)
-	$(BIN)/python docs/refresh.py docs/quickstart.md docs/tables.md docs/command.md docs/data.md docs/bandits.md docs/export.md
+	$(BIN)/python docs/refresh.py docs/quickstart.md docs/tables.md docs/command.md docs/data.md docs/bandits.md docs/export.md docs/speed.md
 
 docs: $(SET_UP)
 	$(BIN)/mkdocs serve

@@ -8,6 +8,9 @@ or float64 storage, and in exported code.
 Vectors are named by an array and the place of their first element, because a view of an array
 costs more (its reference is counted) than a short dot product. Arrays must be contiguous; how many
 dimensions they have does not matter. Places are not checked.
+
+Compiled callers are cached by the date of their own file: after a change here, clear the
+`__pycache__` folders.
 """
 
 from __future__ import annotations
