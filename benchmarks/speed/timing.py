@@ -61,7 +61,9 @@ def _calls(work: Work, seconds: float) -> int:
     return max(1, int(calls * seconds / gone)) if calls else 1
 
 
-def side_by_side(first: Work, second: Work, rounds: int = 9) -> tuple[float, float, float]:
+def side_by_side(
+    first: Work, second: Work, rounds: int = 9, clock: Callable[[], float] = time.perf_counter
+) -> tuple[float, float, float]:
     """Median seconds of a call of each, and how many times longer the first one takes."""
-    times = alternate({"first": first, "second": second}, rounds)
+    times = alternate({"first": first, "second": second}, rounds, clock=clock)
     return times.median("first"), times.median("second"), times.ratio("first", "second")
