@@ -33,10 +33,13 @@ __all__ = [
     "SUM_GENERAL",
     "column_sums_by_leaf",
     "dot",
+    "forest_leaves",
+    "forest_means",
     "hard_sign",
     "leaf_of_decisions",
     "leaf_probabilities",
     "linear_outputs",
+    "route_from",
     "route_row",
     "route_rows",
     "route_rows_from",
@@ -49,6 +52,9 @@ LANES = 8
 
 BLOCK = 16
 """Rows the gradient handles side by side, so that its inner loops become vector instructions."""
+
+FOREST_ROWS = 64
+"""Rows that pass one tree after the other together, so that a tree stays in the cache."""
 
 # How decisions combine along a path.
 SUM_EQUAL = 0  # soft-max of the sum of decisions that all have one magnitude
@@ -124,14 +130,17 @@ def dot(w, x):
 
 
 @njit(nogil=True, cache=True)
-def route_row(x, weights, bias, left, right):
-    """Leaf of one row: a dot product for every node on the path and for no other."""
-    if weights.shape[0] == 0:
-        return 0
-    node = 0
+def route_from(x, node, weights, bias, left, right):
+    """Leaf of one row that sets out at `node`, which may be a ``~leaf`` already."""
     while node >= 0:
         node = right[node] if dot(weights[node], x) + bias[node] >= 0.0 else left[node]
     return ~node
+
+
+@njit(nogil=True, cache=True)
+def route_row(x, weights, bias, left, right):
+    """Leaf of one row: a dot product for every node on the path and for no other."""
+    return route_from(x, 0 if weights.shape[0] else ~0, weights, bias, left, right)
 
 
 @njit(nogil=True, cache=True)
@@ -145,10 +154,7 @@ def route_rows(X, start, stop, weights, bias, left, right, leaves):
 def route_rows_from(X, rows, starts, weights, bias, left, right, leaves):
     """Leaf of row rows[i] of X when it sets out at starts[i], a node or ``~leaf``."""
     for i in range(rows.shape[0]):
-        x, node = X[rows[i]], starts[i]
-        while node >= 0:
-            node = right[node] if dot(weights[node], x) + bias[node] >= 0.0 else left[node]
-        leaves[i] = ~node
+        leaves[i] = route_from(X[rows[i]], starts[i], weights, bias, left, right)
 
 
 @njit(nogil=True, cache=True)
@@ -158,6 +164,37 @@ def linear_outputs(X, start, stop, leaves, leaf_values, leaf_weights, outputs):
         leaf = leaves[row]
         for k in range(leaf_values.shape[1]):
             outputs[row, k] = leaf_values[leaf, k] + dot(leaf_weights[leaf, k], X[row])
+
+
+@njit(nogil=True, cache=True)
+def forest_leaves(X, start, stop, roots, weights, bias, left, right, leaves):
+    """Leaf of the rows start .. stop - 1 in every tree, as a number among all trees' leaves.
+
+    Trees lie one after the other in the arrays and begin at `roots`, a node or ``~leaf``.
+    """
+    for first in range(start, stop, FOREST_ROWS):
+        for tree in range(roots.shape[0]):
+            for row in range(first, min(first + FOREST_ROWS, stop)):
+                leaves[row, tree] = route_from(X[row], roots[tree], weights, bias, left, right)
+
+
+@njit(nogil=True, cache=True)
+def forest_means(X, start, stop, roots, weights, bias, left, right, leaf_values, outputs):
+    """Mean over trees of the reached leaves' values; trees are added in order."""
+    trees = roots.shape[0]
+    for first in range(start, stop, FOREST_ROWS):
+        last = min(first + FOREST_ROWS, stop)
+        for row in range(first, last):
+            for k in range(outputs.shape[1]):
+                outputs[row, k] = 0.0
+        for tree in range(trees):
+            for row in range(first, last):
+                leaf = route_from(X[row], roots[tree], weights, bias, left, right)
+                for k in range(outputs.shape[1]):
+                    outputs[row, k] += leaf_values[leaf, k]
+        for row in range(first, last):
+            for k in range(outputs.shape[1]):
+                outputs[row, k] /= trees
 
 
 @njit(nogil=True, cache=True)

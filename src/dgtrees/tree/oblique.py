@@ -20,7 +20,7 @@ from scipy import sparse
 from dgtrees.tree import kernels
 from dgtrees.tree.topology import child_pointers
 
-__all__ = ["ObliqueTree", "available_threads"]
+__all__ = ["ObliqueTree", "available_threads", "checked_rows", "split_rows"]
 
 # Below this many multiply-adds a batch is done before a second thread has started.
 _THREADING_PAYS = 2_000_000
@@ -197,7 +197,7 @@ class ObliqueTree:
         X = self._rows(X)
         leaves = np.zeros(X.shape[0], dtype=np.int32)
         shape = (self.weights, self.bias, self.left, self.right)
-        _split(
+        split_rows(
             lambda start, stop: kernels.route_rows(X, start, stop, *shape, leaves),
             X.shape[0],
             self.flops,
@@ -213,7 +213,7 @@ class ObliqueTree:
             return self.leaf_values[leaves]
         outputs = np.empty((X.shape[0], self.n_outputs))
         linear = (leaves, self.leaf_values, self.leaf_weights)
-        _split(
+        split_rows(
             lambda start, stop: kernels.linear_outputs(X, start, stop, *linear, outputs),
             X.shape[0],
             self.n_outputs * self.n_features,
@@ -355,18 +355,23 @@ class ObliqueTree:
         )
 
     def _rows(self, X: Any) -> np.ndarray:
-        X = np.asarray(X)
-        if X.dtype not in (np.float32, np.float64):
-            X = X.astype(np.float64)
-        if X.ndim != 2 or X.shape[1] != self.n_features:
-            raise ValueError(
-                f"X must have shape (rows, {self.n_features}), got {X.shape}: "
-                "give one row per example with the features the tree was trained on"
-            )
-        return np.ascontiguousarray(X)
+        return checked_rows(X, self.n_features)
 
 
-def _split(work: Callable[[int, int], None], rows: int, cost: int, n_threads: int | None) -> None:
+def checked_rows(X: Any, n_features: int) -> np.ndarray:
+    """X as the kernels take it: contiguous rows of float32 or float64."""
+    X = np.asarray(X)
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if X.ndim != 2 or X.shape[1] != n_features:
+        raise ValueError(
+            f"X must have shape (rows, {n_features}), got {X.shape}: "
+            "give one row per example with the features the tree was trained on"
+        )
+    return np.ascontiguousarray(X)
+
+
+def split_rows(work: Callable[[int, int], None], rows: int, cost: int, n_threads: int | None) -> None:
     """Run work(start, stop) over all rows, on several threads where that pays."""
     threads = available_threads() if n_threads is None else n_threads
     if threads <= 1 or rows < 2 or (n_threads is None and rows * cost < _THREADING_PAYS):

@@ -1,0 +1,219 @@
+"""ObliqueForest: several finished trees that answer together, in one compiled pass.
+
+Frozen like its trees. How their answers are combined is part of it: the mean of their outputs,
+the share of trees that vote for a class, or the mean of their class probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from dgtrees.tree import kernels
+from dgtrees.tree.oblique import ObliqueTree, checked_rows, split_rows
+
+__all__ = ["COMBINATIONS", "ObliqueForest"]
+
+COMBINATIONS = ("mean", "vote", "softmax")
+
+_ROWS_AT_ONCE = 4096
+"""Rows for which every tree's outputs are held where they cannot be added leaf by leaf."""
+
+
+@dataclass(frozen=True, eq=False)
+class ObliqueForest:
+    """Trees over the same features and outputs, and how their answers become one.
+
+    Parameters
+    ----------
+    trees : sequence of ObliqueTree
+    combine : {"mean", "vote", "softmax"}
+        "mean" averages outputs; "vote" counts, for every class, the trees whose score for it is
+        highest (the first of equal ones); "softmax" averages the trees' class probabilities.
+        The answer of the last two is a share for every class.
+    bounds : pair of ndarray of shape (outputs,), optional
+        Lowest and highest output of every tree with linear leaves, for "mean".
+
+    Examples
+    --------
+    >>> left = ObliqueTree.complete([[1.0]], [0.0], [[0.0], [10.0]])
+    >>> right = ObliqueTree.complete([[1.0]], [-5.0], [[0.0], [20.0]])
+    >>> ObliqueForest([left, right]).predict([[-1.0], [1.0], [6.0]])
+    array([[ 0.],
+           [ 5.],
+           [15.]])
+    """
+
+    trees: tuple[ObliqueTree, ...]
+    combine: str = "mean"
+    bounds: tuple[np.ndarray, np.ndarray] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trees", tuple(self.trees))
+        if not self.trees:
+            raise ValueError("a forest needs at least one tree, got none")
+        if self.combine not in COMBINATIONS:
+            raise ValueError(
+                f"combine must be one of {', '.join(COMBINATIONS)}, got {self.combine!r}"
+            )
+        first = self._shape(self.trees[0])
+        for number, tree in enumerate(self.trees):
+            if self._shape(tree) != first:
+                raise ValueError(
+                    "trees must agree in (features, outputs, linear leaves), tree 0 has "
+                    f"{first}, tree {number} has {self._shape(tree)}"
+                )
+        if self.bounds is not None:
+            low, high = (np.array(bound, dtype=np.float64).reshape(-1) for bound in self.bounds)
+            if low.shape != (self.n_outputs,) or high.shape != low.shape:
+                raise ValueError(
+                    f"bounds must be two arrays of {self.n_outputs} numbers, got shapes "
+                    f"{low.shape} and {high.shape}"
+                )
+            object.__setattr__(self, "bounds", (low, high))
+
+    @staticmethod
+    def _shape(tree: ObliqueTree) -> tuple[int, int, bool]:
+        return tree.n_features, tree.n_outputs, tree.leaf_weights is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields only: what has been packed for prediction can be packed again."""
+        return {"trees": self.trees, "combine": self.combine, "bounds": self.bounds}
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    # What it is
+
+    @property
+    def n_features(self) -> int:
+        """Length of a row."""
+        return self.trees[0].n_features
+
+    @property
+    def n_outputs(self) -> int:
+        """Length of a prediction."""
+        return self.trees[0].n_outputs
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of all trees together."""
+        return sum(tree.n_leaves for tree in self.trees)
+
+    @property
+    def depth(self) -> int:
+        """Most decisions on any path."""
+        return max(tree.depth for tree in self.trees)
+
+    @cached_property
+    def flops(self) -> int:
+        """Most multiply-adds one prediction can take."""
+        return sum(tree.flops for tree in self.trees)
+
+    # What it answers
+
+    def apply(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+        """Leaf of every row in every tree, numbered tree by tree: (rows, trees)."""
+        X = checked_rows(X, self.n_features)
+        return self._leaves(X, n_threads) - self._first_leaf
+
+    def predict(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+        """The trees' answers combined, shape (rows, outputs)."""
+        X = checked_rows(X, self.n_features)
+        if self.trees[0].leaf_weights is None:
+            outputs = np.empty((len(X), self.n_outputs))
+            routing, values = self._routing, self._answers
+            split_rows(
+                lambda start, stop: kernels.forest_means(
+                    X, start, stop, *routing, values, outputs
+                ),
+                len(X),
+                self.flops,
+                n_threads,
+            )
+            return outputs
+        parts = [
+            self._combined(self.outputs_by_tree(X[start : start + _ROWS_AT_ONCE], n_threads))
+            for start in range(0, len(X), _ROWS_AT_ONCE)
+        ]
+        return np.concatenate(parts) if parts else np.empty((0, self.n_outputs))
+
+    def outputs_by_tree(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+        """What every tree has to say by itself: outputs, votes or probabilities.
+
+        Shape (trees, rows, outputs); `predict` is their mean.
+        """
+        X = checked_rows(X, self.n_features)
+        if self.trees[0].leaf_weights is None:
+            return self._answers[self._leaves(X, n_threads).T]
+        return np.stack([self._said(tree.predict(X, n_threads)) for tree in self.trees])
+
+    def _combined(self, outputs: np.ndarray) -> np.ndarray:
+        total = np.zeros(outputs.shape[1:])
+        for output in outputs:  # in order, as the compiled pass adds them
+            total += output
+        return total / len(outputs)
+
+    def _said(self, outputs: np.ndarray) -> np.ndarray:
+        """Outputs of one tree as they enter the mean."""
+        if self.combine == "vote":
+            return np.eye(self.n_outputs)[outputs.argmax(axis=1)]
+        if self.combine == "softmax":
+            return softmax(outputs, axis=1)
+        return outputs if self.bounds is None else np.clip(outputs, *self.bounds)
+
+    def _leaves(self, X: np.ndarray, n_threads: int | None) -> np.ndarray:
+        leaves = np.empty((len(X), len(self)), dtype=np.int32)
+        routing = self._routing
+        split_rows(
+            lambda start, stop: kernels.forest_leaves(X, start, stop, *routing, leaves),
+            len(X),
+            self.flops,
+            n_threads,
+        )
+        return leaves
+
+    # All trees in one set of arrays
+
+    @cached_property
+    def _first_leaf(self) -> np.ndarray:
+        return _starts([tree.n_leaves for tree in self.trees])
+
+    @cached_property
+    def _routing(self) -> tuple[np.ndarray, ...]:
+        """Roots, weights, bias, left and right of all trees, numbered through."""
+        first_node = _starts([tree.n_nodes for tree in self.trees])
+        first = list(zip(self.trees, first_node, self._first_leaf, strict=True))
+        roots = [node if tree.n_nodes else ~leaf for tree, node, leaf in first]
+
+        def numbered(side: str) -> np.ndarray:
+            pointers = (
+                np.where(getattr(tree, side) >= 0, getattr(tree, side) + node, 0)
+                + np.where(getattr(tree, side) < 0, getattr(tree, side) - leaf, 0)
+                for tree, node, leaf in first
+            )
+            return np.concatenate(list(pointers)).astype(np.int32)
+
+        return (
+            np.array(roots, dtype=np.int32),
+            np.concatenate([tree.weights for tree in self.trees]),
+            np.concatenate([tree.bias for tree in self.trees]),
+            numbered("left"),
+            numbered("right"),
+        )
+
+    @cached_property
+    def _answers(self) -> np.ndarray:
+        """What every constant leaf adds to the mean, (leaves of all trees, outputs)."""
+        return self._said(np.concatenate([tree.leaf_values for tree in self.trees]))
+
+
+def _starts(sizes: Sequence[int]) -> np.ndarray:
+    """Where each of several consecutive blocks begins."""
+    return np.array(list(accumulate(sizes, initial=0))[:-1], dtype=np.int32)
