@@ -14,7 +14,7 @@ import numpy as np
 
 from dgtrees.data.encoder import NUMBER, Column, columns_of
 from dgtrees.errors import StateError
-from dgtrees.tree.oblique import ObliqueTree
+from dgtrees.tree.oblique import ObliqueTree, checked_rows
 
 __all__ = ["ModelView", "position", "view"]
 
@@ -71,7 +71,7 @@ class ModelView:
         if hasattr(self.model, "_rows_to_predict"):
             rows = self.model._rows_to_predict(X)
         else:
-            rows = self.trees[0]._rows(X)
+            rows = checked_rows(X, self.trees[0].n_features)
         return np.asarray(rows, dtype=np.float64)
 
     def reference(self, background: Any) -> np.ndarray:
@@ -84,6 +84,13 @@ class ModelView:
                 "background=None: give some training rows as background"
             )
         return self.typical
+
+    def values(self, X: Any) -> np.ndarray:
+        """Input values (rows, columns): floats where all are numbers, objects otherwise."""
+        columns = [values for _, values in columns_of(X)]
+        if all(values.dtype != object for values in columns):
+            return np.stack(columns, axis=1).astype(np.float64)
+        return np.stack([values.astype(object) for values in columns], axis=1)
 
     def fold(self, parts: np.ndarray) -> np.ndarray:
         """Sums (rows, ..) over the encoded columns (rows, encoded, ..) of every input column."""
@@ -150,11 +157,3 @@ def _typical(column: Column) -> np.ndarray:
 def position(tree: ObliqueTree, child: int) -> int:
     """A child pointer as an index among nodes, then leaves."""
     return child if child >= 0 else tree.n_nodes + ~child
-
-
-def table_values(model_view: ModelView, X: Any) -> np.ndarray:
-    """Input values (rows, columns): floats where all are numbers, objects otherwise."""
-    columns = [values for _, values in columns_of(X)]
-    if all(values.dtype != object for values in columns):
-        return np.stack(columns, axis=1).astype(np.float64)
-    return np.stack([values.astype(object) for values in columns], axis=1)
