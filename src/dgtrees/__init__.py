@@ -23,6 +23,9 @@ _HOMES = {
     "Recipe": "dgtrees.learn.recipe",
     "TAOClassifier": "dgtrees.baselines.tao",
     "TAORegressor": "dgtrees.baselines.tao",
+    "contributions": "dgtrees.model.contributions",
+    "explain": "dgtrees.model.explain",
+    "plot_tree": "dgtrees.model.plot",
 }
 _KINDS = (
     "DGTClassifier",
@@ -43,7 +46,10 @@ __all__ = [
     "ObliqueForest",
     "ObliqueTree",
     "Recipe",
+    "contributions",
+    "explain",
     "load",
+    "plot_tree",
 ]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from dgtrees.model.view import ModelView, position, view
+from dgtrees.model.view import ModelView, means_below, position, view
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["Contributions", "contributions"]
@@ -198,24 +198,12 @@ def _by_path(
         typical = tree.leaf_values
         if tree.leaf_weights is not None:
             typical = typical + tree.leaf_weights @ reference
-        mean = _means(tree, at_leaf, answers.said(typical))
+        mean = means_below(tree, at_leaf, answers.said(typical))
         base += mean[0]
         values += _along_paths(seen, tree, rows, reference, mean)
         if tree.leaf_weights is not None:
             values += _in_linear_leaves(seen, answers, tree, rows, reference)
     return values / len(seen.trees), base / len(seen.trees)
-
-
-def _means(tree: ObliqueTree, at_leaf: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Mean output below every node, then of every leaf: (nodes + leaves, outputs)."""
-    mean = np.concatenate([np.zeros((tree.n_nodes, outputs.shape[1])), outputs])
-    mass = np.concatenate(tree.totals(np.asarray(at_leaf, dtype=float)))
-    for node in range(tree.n_nodes - 1, -1, -1):
-        low, high = position(tree, tree.left[node]), position(tree, tree.right[node])
-        # Where nobody came in training, both sides count the same.
-        share = mass[high] / mass[node] if mass[node] > 0 else 0.5
-        mean[node] = (1 - share) * mean[low] + share * mean[high]
-    return mean
 
 
 def _along_paths(

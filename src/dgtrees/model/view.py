@@ -16,7 +16,7 @@ from dgtrees.data.encoder import NUMBER, Column, columns_of
 from dgtrees.errors import StateError
 from dgtrees.tree.oblique import ObliqueTree, checked_rows
 
-__all__ = ["ModelView", "position", "view"]
+__all__ = ["ModelView", "means_below", "position", "view"]
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,15 @@ class ModelView:
 
     def fold(self, parts: np.ndarray) -> np.ndarray:
         """Sums (rows, ..) over the encoded columns (rows, encoded, ..) of every input column."""
-        folded = np.zeros((parts.shape[0], len(self.names), *parts.shape[2:]))
-        np.add.at(folded, (slice(None), self.source), parts)
-        return folded
+        folded = np.zeros((len(self.names), parts.shape[0], *parts.shape[2:]))
+        np.add.at(folded, self.source, np.swapaxes(parts, 0, 1))
+        return np.swapaxes(folded, 0, 1)
 
-    def as_class_scores(self, class_names: Sequence[Any] | None) -> list[str] | None:
+    def class_names(self, given: Sequence[Any] | None) -> list[str] | None:
         """Names of classes to show, those given or those known; checked against the outputs."""
-        if class_names is None:
+        if given is None:
             return self.classes
-        names = [str(name) for name in class_names]
+        names = [str(name) for name in given]
         if len(names) != self.trees[0].n_outputs:
             raise ValueError(
                 f"class_names must name the {self.trees[0].n_outputs} outputs of the model, "
@@ -157,3 +157,18 @@ def _typical(column: Column) -> np.ndarray:
 def position(tree: ObliqueTree, child: int) -> int:
     """A child pointer as an index among nodes, then leaves."""
     return child if child >= 0 else tree.n_nodes + ~child
+
+
+def means_below(tree: ObliqueTree, at_leaf: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Mean output below every node, then of every leaf: (nodes + leaves, outputs).
+
+    Leaves count by their rows `at_leaf`; below a node that no row came to, both sides count the
+    same.
+    """
+    mean = np.concatenate([np.zeros((tree.n_nodes, outputs.shape[1])), outputs])
+    mass = np.concatenate(tree.totals(np.asarray(at_leaf, dtype=float)))
+    for node in range(tree.n_nodes - 1, -1, -1):
+        low, high = position(tree, tree.left[node]), position(tree, tree.right[node])
+        share = mass[high] / mass[node] if mass[node] > 0 else 0.5
+        mean[node] = (1 - share) * mean[low] + share * mean[high]
+    return mean
