@@ -11,18 +11,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Examples", "hash_rows", "hold_out", "merge_repeated"]
+__all__ = ["Examples", "bootstrap", "hash_rows", "hold_out", "merge_repeated"]
 
 _CHUNK_ROWS = 4096
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Encoded rows (rows, d), classes (rows,) or values (rows, outputs), weights (rows,)."""
+    """Encoded rows (rows, d), classes (rows,) or values (rows, outputs), weights (rows,).
+
+    `number` says which of them each row of the table became, -1 for one of weight 0.
+    """
 
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray
+    number: np.ndarray | None = None
 
 
 def hash_rows(values: np.ndarray) -> np.ndarray:
@@ -44,8 +48,10 @@ def hash_rows(values: np.ndarray) -> np.ndarray:
 
 def merge_repeated(
     X: np.ndarray, y: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Distinct rows (X, y) of positive weight with their total weight, in canonical order.
+
+    And, for every row given, the number of the distinct row that it is, or -1.
 
     Parameters
     ----------
@@ -57,9 +63,11 @@ def merge_repeated(
     --------
     >>> X = np.array([[1.0], [2.0], [1.0]])
     >>> y = np.array([[0.0], [1.0], [0.0]])
-    >>> X, y, weight = merge_repeated(X, y, np.ones(3))
+    >>> X, y, weight, number = merge_repeated(X, y, np.ones(3))
     >>> sorted(zip(X[:, 0].tolist(), weight.tolist()))
     [(1.0, 2.0), (2.0, 1.0)]
+    >>> X[number, 0]
+    array([1., 2., 1.])
     """
     used = np.flatnonzero(weight > 0)
     key = hash_rows(X)[used] ^ (hash_rows(y)[used] * np.uint64(0x9E3779B97F4A7C15))
@@ -74,7 +82,25 @@ def merge_repeated(
         starts[same[equal] + 1] = False
     first = np.flatnonzero(starts)
     kept = rows[first]
-    return X[kept], y[kept], np.add.reduceat(weight[rows], first) if first.size else weight[:0]
+    number = np.full(len(X), -1)
+    number[rows] = np.cumsum(starts) - 1
+    total = np.add.reduceat(weight[rows], first) if first.size else weight[:0]
+    return X[kept], y[kept], total, number
+
+
+def bootstrap(weight: np.ndarray, share: float, seed: int) -> np.ndarray:
+    """How often every (distinct) row is drawn, when rows are drawn with replacement.
+
+    A row of weight 2 is two rows. `share` is the number of draws as a share of the rows' total
+    weight, or of their number where that is more (weights below 1 say nothing about a count).
+
+    >>> counts = bootstrap(np.ones(1000), 0.5, seed=0)
+    >>> int(counts.sum()), int(counts.max()) > 1
+    (500, True)
+    """
+    total = weight.sum()
+    draws = max(1, round(share * max(total, len(weight))))
+    return np.random.default_rng(seed).multinomial(draws, weight / total)
 
 
 def hold_out(examples: Examples, fraction: float, seed: int) -> tuple[Examples, Examples]:

@@ -49,7 +49,7 @@ def check_shape(estimator: Any) -> None:
         raise ValueError(f"max_depth must be a whole number of at least 0, got {depth!r}")
     if estimator.leaf not in ("constant", "linear"):
         raise ValueError(f"leaf must be 'constant' or 'linear', got {estimator.leaf!r}")
-    fraction = estimator.validation_fraction
+    fraction = getattr(estimator, "validation_fraction", None)
     number = isinstance(fraction, Real) and 0.0 < float(fraction) < 1.0
     if not (number or fraction is None or fraction == "auto"):
         raise ValueError(
@@ -60,8 +60,9 @@ def check_shape(estimator: Any) -> None:
 def checked_recipe(estimator: Any, task: str) -> Recipe:
     """An estimator's recipe with its own parameters in it, everything checked."""
     check_shape(estimator)
-    if estimator.refine not in (None, "polish"):
-        raise ValueError(f"refine must be 'polish' or None, got {estimator.refine!r}")
+    refine = getattr(estimator, "refine", None)
+    if refine not in (None, "polish"):
+        raise ValueError(f"refine must be 'polish' or None, got {refine!r}")
     if isinstance(estimator.recipe, Recipe):
         recipe = estimator.recipe
     elif isinstance(estimator.recipe, str) and estimator.recipe in RECIPES:
@@ -74,13 +75,13 @@ def checked_recipe(estimator: Any, task: str) -> Recipe:
     changes = {
         field: getattr(estimator, name)
         for name, field in _RECIPE_OVERRIDES.items()
-        if getattr(estimator, name) is not None
+        if getattr(estimator, name, None) is not None
     }
     if "n_layers" in changes and "hidden" not in changes and isinstance(recipe.hidden, tuple):
         changes["hidden"] = recipe.hidden[0]
     if "batch_size" in changes:
         changes["min_batches"] = 1  # the size that was asked for, whatever the number of rows
-    if estimator.refine == "polish" and not recipe.polish:
+    if refine == "polish" and not recipe.polish:
         changes["polish"] = POLISH_PASSES
     return replace(recipe, **changes) if changes else recipe
 

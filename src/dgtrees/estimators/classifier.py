@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
 
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.checks import unchanged_on_error
-from dgtrees.estimators.targets import ClassTarget
+from dgtrees.estimators.targets import ClassTarget, class_weighted
 from dgtrees.learn.recipe import Recipe
 
 __all__ = ["DGTClassifier"]
@@ -118,15 +117,7 @@ class DGTClassifier(ClassTarget, DGTEstimator):
         self.verbose = verbose
 
     def _training_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        if self.class_weight is None:
-            return weight
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            mass = np.bincount(y, weights=weight, minlength=len(self.classes_))
-            by_class = weight.sum() / (len(self.classes_) * np.where(mass > 0, mass, 1.0))
-        else:
-            labels = self.classes_[y]
-            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
-        return weight * by_class[y]
+        return class_weighted(self.class_weight, self.classes_, y, weight)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None

@@ -25,7 +25,9 @@ EpochCallback = Callable[[int, int, dict[str, float]], "bool | None"]
 
 
 @contextmanager
-def progress_bar(show: bool, label: str) -> Iterator[tuple[EpochCallback, ...]]:
+def progress_bar(
+    show: bool, label: str, unit: str = "epoch"
+) -> Iterator[tuple[EpochCallback, ...]]:
     """Callbacks that draw a bar on a terminal's standard error; none when `show` is false."""
     if not show:
         yield ()
@@ -36,7 +38,7 @@ def progress_bar(show: bool, label: str) -> Iterator[tuple[EpochCallback, ...]]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("epoch {task.completed}/{task.total}"),
+        TextColumn(unit + " {task.completed}/{task.total}"),
         TextColumn("{task.fields[metrics]}"),
         TimeRemainingColumn(),
     )

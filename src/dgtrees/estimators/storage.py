@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -11,27 +13,22 @@ from dgtrees.data.encoder import Encoder
 from dgtrees.errors import ModelFileError
 from dgtrees.learn.recipe import Recipe
 from dgtrees.model import file as model_file
+from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["restored", "save"]
+__all__ = ["begun", "check_fit", "described", "naming", "restored", "save"]
 
 # Arrays that describe the training rows; a model predicts without them.
 _EXTRAS = ("leaf_rows", "encoded_feature_scale")
 
 
 def save(model: Any, path: Any) -> None:
-    """Write a fitted estimator."""
-    header = {
-        "kind": type(model).__name__,
-        **_parameters(model),
-        "encoder": model._encoder.to_json(),
-        "feature_names": getattr(model, "feature_names_in_", np.empty(0)).tolist() or None,
-        "n_features": int(model.n_features_in_),
+    """Write a fitted estimator of one tree."""
+    header, arrays = described(model)
+    header |= {
         "history": model.history_,
         "n_iter": int(model.n_iter_),
         "best_score": model.best_score_,
-        **model._target_for_file(),
     }
-    arrays = {"feature_importances": np.asarray(model.feature_importances_)}
     extras = {name: getattr(model, f"{name}_") for name in _EXTRAS}
     arrays |= {name: array for name, array in extras.items() if array is not None}
     model_file.write(path, header, arrays | model_file.tree_arrays(model.tree_))
@@ -39,13 +36,40 @@ def save(model: Any, path: Any) -> None:
 
 def restored(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     """The estimator that `save` wrote."""
-    try:
-        return _restored(kind, header, arrays)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(f"not a valid {kind.__name__}: {error!r}") from error
+    with naming(kind):
+        model = begun(kind, header, arrays)
+        model.history_, model.n_iter_ = header["history"], header["n_iter"]
+        model.best_score_ = header["best_score"]
+        model.tree_ = model_file.tree_from(arrays)
+        for name in _EXTRAS:
+            setattr(model, f"{name}_", arrays.get(name))
+        tree, more = model.tree_, {}
+        if model.leaf_rows_ is not None:
+            more["rows a leaf"] = (model.leaf_rows_.shape, (tree.n_leaves,))
+        if model.encoded_feature_scale_ is not None:
+            more["scales"] = (model.encoded_feature_scale_.shape, (tree.n_features,))
+        check_fit(model, tree, more)
+    return model
 
 
-def _restored(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+# What every estimator of tables has in its file, whatever it ends in.
+
+
+def described(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and arrays of everything but the trees: parameters, encoding, target."""
+    header = {
+        "kind": type(model).__name__,
+        **_parameters(model),
+        "encoder": model._encoder.to_json(),
+        "feature_names": getattr(model, "feature_names_in_", np.empty(0)).tolist() or None,
+        "n_features": int(model.n_features_in_),
+        **model._target_for_file(),
+    }
+    return header, {"feature_importances": np.asarray(model.feature_importances_)}
+
+
+def begun(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """An estimator with what `described` said, and no trees yet."""
     parameters = {name: _unpacked(value) for name, value in header["parameters"].items()}
     if header["recipe"]:
         fields = header["recipe"].items()
@@ -55,28 +79,32 @@ def _restored(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray])
     if header["feature_names"]:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     model._encoder = Encoder.from_json(header["encoder"])
-    model.history_, model.n_iter_ = header["history"], header["n_iter"]
-    model.best_score_ = header["best_score"]
     model._target_from_file(header)
     model.feature_importances_ = arrays["feature_importances"]
-    model.tree_ = model_file.tree_from(arrays)
-    for name in _EXTRAS:
-        setattr(model, f"{name}_", arrays.get(name))
-    tree = model.tree_
+    return model
+
+
+def check_fit(model: Any, tree: ObliqueTree, more: dict[str, tuple] | None = None) -> None:
+    """Refuse a tree that does not fit the rest of the file."""
     fits = {
         "encoded columns": (model._encoder.width, tree.n_features),
         "input columns": (len(model._encoder.columns), model.n_features_in_),
         "importances": (len(model.feature_importances_), model.n_features_in_),
         "outputs": (model._outputs_per_leaf, tree.n_outputs),
+        **(more or {}),
     }
-    if model.leaf_rows_ is not None:
-        fits["rows a leaf"] = (model.leaf_rows_.shape, (tree.n_leaves,))
-    if model.encoded_feature_scale_ is not None:
-        fits["scales"] = (model.encoded_feature_scale_.shape, (tree.n_features,))
     for what, (one, other) in fits.items():
         if one != other:
             raise ValueError(f"{what} do not fit the tree, {one} against {other}")
-    return model
+
+
+@contextmanager
+def naming(kind: type) -> Iterator[None]:
+    """Say which model a file failed to be."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(f"not a valid {kind.__name__}: {error!r}") from error
 
 
 def _parameters(model: Any) -> dict[str, Any]:

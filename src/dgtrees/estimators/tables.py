@@ -100,8 +100,8 @@ class TableEstimator(BaseEstimator):
         if not weight.any():
             raise ValueError("sample_weight must be above 0 for at least one row, got none")
         columns = target[:, None] if target.ndim == 1 else target
-        features, columns, weight = merge_repeated(self._expand(table), columns, weight)
-        return Examples(features, columns[:, 0] if target.ndim == 1 else columns, weight)
+        features, columns, weight, number = merge_repeated(self._expand(table), columns, weight)
+        return Examples(features, columns[:, 0] if target.ndim == 1 else columns, weight, number)
 
     def _learn_encoding(self, table: Table, weight: np.ndarray) -> Encoder:
         if not isinstance(table, np.ndarray):

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from dgtrees.errors import StateError
 from dgtrees.estimators.tables import TableEstimator
 
-__all__ = ["ClassTarget", "ValueTarget"]
+__all__ = ["ClassTarget", "ValueTarget", "class_weighted"]
 
 
 class ClassTarget(ClassifierMixin, TableEstimator):
@@ -88,6 +89,20 @@ class ClassTarget(ClassifierMixin, TableEstimator):
 
     def _target_from_file(self, header: dict[str, Any]) -> None:
         self.classes_ = np.array(header["classes"], dtype=np.dtype(header["classes_dtype"]))
+
+
+def class_weighted(
+    class_weight: Any, classes: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Weights of rows of the classes y (numbers) after class weights: "balanced" or a dict."""
+    if class_weight is None:
+        return weight
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        mass = np.bincount(y, weights=weight, minlength=len(classes))
+        by_class = weight.sum() / (len(classes) * np.where(mass > 0, mass, 1.0))
+    else:
+        by_class = compute_class_weight(class_weight, classes=classes, y=classes[y])
+    return weight * by_class[y]
 
 
 class ValueTarget(RegressorMixin, TableEstimator):

@@ -20,6 +20,7 @@ import json
 import os
 import struct
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,23 @@ import numpy as np
 from dgtrees.errors import ModelFileError
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["FORMAT_VERSION", "MAGIC", "read", "tree_arrays", "tree_from", "write"]
+__all__ = [
+    "FORMAT_VERSION",
+    "MAGIC",
+    "forest_arrays",
+    "forest_from",
+    "read",
+    "tree_arrays",
+    "tree_from",
+    "write",
+]
 
 MAGIC = b"DGTREES\n"
 FORMAT_VERSION = 1
 _PREFIX = struct.Struct("<8sIQ32s")
 _ALIGNMENT = 64
+_BY_NODE = ("weights", "bias", "left", "right")
+_BY_LEAF = ("leaf_values", "leaf_weights")
 _DTYPES: dict[str, np.dtype] = {"<f8": np.dtype("<f8"), "<i4": np.dtype("<i4")}
 
 
@@ -135,20 +147,46 @@ def _arrays(header: dict[str, Any], data: memoryview) -> dict[str, np.ndarray]:
 
 def tree_arrays(tree: ObliqueTree) -> dict[str, np.ndarray]:
     """A tree as named arrays, for `write`."""
-    arrays = {
-        f"tree.{name}": getattr(tree, name)
-        for name in ("weights", "bias", "left", "right", "leaf_values")
-    }
-    if tree.leaf_weights is not None:
-        arrays["tree.leaf_weights"] = tree.leaf_weights
-    return arrays
+    return {f"tree.{name}": array for name, array in _parts(tree).items()}
 
 
 def tree_from(arrays: dict[str, np.ndarray]) -> ObliqueTree:
     """The tree that `tree_arrays` described; refuses arrays that do not fit each other."""
     try:
-        names = ("weights", "bias", "left", "right", "leaf_values")
-        tree = {name: arrays[f"tree.{name}"] for name in names}
+        tree = {name: arrays[f"tree.{name}"] for name in (*_BY_NODE, "leaf_values")}
         return ObliqueTree(**tree, leaf_weights=arrays.get("tree.leaf_weights"))
     except (KeyError, ValueError) as error:
         raise ModelFileError(f"the model's arrays are not a tree: {error}") from error
+
+
+def forest_arrays(trees: Sequence[ObliqueTree]) -> dict[str, np.ndarray]:
+    """Trees as named arrays, one tree after the other, with the number of nodes of each."""
+    parts = [_parts(tree) for tree in trees]
+    joined = {f"forest.{name}": np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {"forest.n_nodes": np.array([tree.n_nodes for tree in trees]), **joined}
+
+
+def forest_from(arrays: dict[str, np.ndarray]) -> list[ObliqueTree]:
+    """The trees that `forest_arrays` described."""
+    try:
+        n_nodes = arrays["forest.n_nodes"].astype(np.int64)
+        if n_nodes.ndim != 1 or not n_nodes.size or n_nodes.min() < 0:
+            raise ValueError(f"forest.n_nodes must hold a number for every tree, got {n_nodes}")
+        columns: dict[str, list[np.ndarray]] = {}
+        for name in (*_BY_NODE, *_BY_LEAF):
+            if name == "leaf_weights" and f"forest.{name}" not in arrays:
+                continue
+            array = arrays[f"forest.{name}"]
+            sizes = n_nodes if name in _BY_NODE else n_nodes + 1
+            if len(array) != sizes.sum():
+                raise ValueError(f"{name} has {len(array)} rows where {sizes.sum()} are expected")
+            columns[name] = np.split(array, np.cumsum(sizes)[:-1])
+        trees = zip(*columns.values(), strict=True)
+        return [ObliqueTree(**dict(zip(columns, tree, strict=True))) for tree in trees]
+    except (KeyError, ValueError) as error:
+        raise ModelFileError(f"the model's arrays are not a forest: {error}") from error
+
+
+def _parts(tree: ObliqueTree) -> dict[str, np.ndarray]:
+    parts = {name: getattr(tree, name) for name in (*_BY_NODE, *_BY_LEAF)}
+    return {name: array for name, array in parts.items() if array is not None}

@@ -130,9 +130,7 @@ class ObliqueForest:
             outputs = np.empty((len(X), self.n_outputs))
             routing, values = self._routing, self._answers
             split_rows(
-                lambda start, stop: kernels.forest_means(
-                    X, start, stop, *routing, values, outputs
-                ),
+                lambda start, stop: kernels.forest_means(X, start, stop, *routing, values, outputs),
                 len(X),
                 self.flops,
                 n_threads,
@@ -152,7 +150,11 @@ class ObliqueForest:
         X = checked_rows(X, self.n_features)
         if self.trees[0].leaf_weights is None:
             return self._answers[self._leaves(X, n_threads).T]
-        return np.stack([self._said(tree.predict(X, n_threads)) for tree in self.trees])
+        return np.stack([self.said_by(tree, X, n_threads) for tree in self.trees])
+
+    def said_by(self, tree: ObliqueTree, X: Any, n_threads: int | None = None) -> np.ndarray:
+        """One tree's part of the mean, (rows, outputs)."""
+        return self._said(tree.predict(X, n_threads))
 
     def _combined(self, outputs: np.ndarray) -> np.ndarray:
         total = np.zeros(outputs.shape[1:])
@@ -186,7 +188,7 @@ class ObliqueForest:
         return _starts([tree.n_leaves for tree in self.trees])
 
     @cached_property
-    def _routing(self) -> tuple[np.ndarray, ...]:
+    def _routing(self) -> Any:
         """Roots, weights, bias, left and right of all trees, numbered through."""
         first_node = _starts([tree.n_nodes for tree in self.trees])
         first = list(zip(self.trees, first_node, self._first_leaf, strict=True))

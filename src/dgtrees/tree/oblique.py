@@ -371,7 +371,9 @@ def checked_rows(X: Any, n_features: int) -> np.ndarray:
     return np.ascontiguousarray(X)
 
 
-def split_rows(work: Callable[[int, int], None], rows: int, cost: int, n_threads: int | None) -> None:
+def split_rows(
+    work: Callable[[int, int], None], rows: int, cost: int, n_threads: int | None
+) -> None:
     """Run work(start, stop) over all rows, on several threads where that pays."""
     threads = available_threads() if n_threads is None else n_threads
     if threads <= 1 or rows < 2 or (n_threads is None and rows * cost < _THREADING_PAYS):

@@ -1,0 +1,290 @@
+"""What DGTForestClassifier and DGTForestRegressor share: bagging, out-of-bag rows, files.
+
+Every tree is trained on its own bootstrap sample (`learn.bagging`), in parallel through joblib
+(`parallel`); the finished trees answer together as an `ObliqueForest`. What a target is, is
+`targets`' part, as for single trees.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from dgtrees.data.rows import Examples, bootstrap, hash_rows
+from dgtrees.estimators import storage
+from dgtrees.estimators.checks import check_memory, checked_recipe, unchanged_on_error
+from dgtrees.estimators.parallel import run
+from dgtrees.estimators.progress import progress_bar
+from dgtrees.estimators.tables import TableEstimator
+from dgtrees.learn.recipe import Recipe
+from dgtrees.model import file as model_file
+from dgtrees.tree.forest import ObliqueForest
+from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = ["ForestEstimator"]
+
+
+class ForestEstimator(TableEstimator):
+    """Base of the forests; subclasses say what a target is and how trees are combined."""
+
+    _fitted = "forest_"
+    _task: str
+    forest_: ObliqueForest
+    feature_importances_: np.ndarray
+    _seed: int
+
+    def _held_out_share(self, rows: int) -> float | None:
+        return None  # rows that a tree has not drawn are held out anyway
+
+    # Subclasses' part
+
+    def _emphasis(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+        """Factor by which class weights change the weight of every row, if they do."""
+        return None
+
+    def _forest(self, trees: list[ObliqueTree]) -> ObliqueForest:
+        raise NotImplementedError
+
+    def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:
+        """Learn from the mean and deviation of what trees say about rows they have not seen.
+
+        Both (rows, outputs), with NaN where too few trees have not seen a row.
+        """
+        raise NotImplementedError
+
+    # Fitting
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Any:
+        """Train the trees, each on a bootstrap sample of the rows.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (rows, features)
+            Numbers; DataFrames may also hold strings or categories. Missing values are welcome.
+        y : array-like of shape (rows,) or, for regression, (rows, outputs)
+            Targets.
+        sample_weight : array-like of shape (rows,), optional
+            A weight of 2 is the same as giving the row twice, a weight of 0 as leaving it out.
+        X_val, y_val, sample_weight_val : optional
+            Validation rows: every tree keeps the epoch that does best on them. Without, a tree
+            keeps its last, averaged weights: a forest does not need them.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
+        return self
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
+    ) -> None:
+        recipe = self._checked_recipe()
+        if recipe.patience is not None and X_val is None:
+            raise ValueError(
+                f"patience={recipe.patience} needs validation rows, got none: give X_val and y_val"
+            )
+        train, validation, seed = self._training_rows(
+            X, y, sample_weight, X_val, y_val, sample_weight_val
+        )
+        check_memory(self.max_depth, self.leaf, train.X.shape[1], self._outputs_per_leaf, recipe)
+        content = _content(train)
+        trees: list[ObliqueTree] = []
+        importances = np.zeros(self.n_features_in_)
+        if self.warm_start and hasattr(self, "forest_"):
+            self._check_kept(train, content)
+            trees, seed = list(self.forest_.trees), self._seed
+            importances = self.feature_importances_ * len(trees)
+        grown = self._grown(
+            train, validation, recipe, [*range(len(trees), self.n_estimators)], seed
+        )
+        for tree, importance in grown:
+            trees.append(tree)
+            np.add.at(importances, self._encoder.source, importance)
+        self.forest_ = self._forest(trees)
+        total = importances.sum()
+        self.feature_importances_ = importances / total if total > 0 else importances
+        self._seed, self._content = seed, content
+        if self.bootstrap:
+            self._look_out_of_bag(train)
+
+    def _checked_recipe(self) -> Recipe:
+        recipe = checked_recipe(self, self._task)
+        if not _whole(self.n_estimators) or self.n_estimators < 1:
+            raise ValueError(
+                f"n_estimators must be a whole number of at least 1, got {self.n_estimators!r}"
+            )
+        share = self.max_samples
+        if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) <= 1:
+            raise ValueError(
+                f"max_samples must be a share of the rows above 0 and at most 1, got {share!r}"
+            )
+        if self.oob_score and not self.bootstrap:
+            raise ValueError(
+                "oob_score=True needs bootstrap=True: without, every tree sees every row"
+            )
+        return replace(recipe, tries=1)
+
+    def _check_kept(self, train: Examples, content: int) -> None:
+        """Refuse to add trees that would not belong to the same forest."""
+        have = len(self.forest_)
+        if self.n_estimators < have:
+            raise ValueError(
+                f"with warm_start n_estimators must not fall below the {have} trees there are, got "
+                f"{self.n_estimators}: set it higher, or warm_start=False"
+            )
+        if self.n_estimators == have:
+            warnings.warn(
+                f"warm_start with n_estimators={have}, which there are already: nothing was "
+                "trained; raise n_estimators to add trees",
+                UserWarning,
+                stacklevel=4,
+            )
+        if content != getattr(self, "_content", None):
+            raise ValueError(
+                "warm_start adds trees to a forest of the same rows, and these are others (or the "
+                "forest was loaded from a file): fit with warm_start=False"
+            )
+
+    def _grown(
+        self,
+        train: Examples,
+        validation: Examples | None,
+        recipe: Recipe,
+        numbers: list[int],
+        seed: int,
+    ) -> list[tuple[ObliqueTree, np.ndarray]]:
+        from dgtrees.learn.bagging import Growing, grow  # loads torch, which predicting never needs
+
+        share = float(self.max_samples) if self.bootstrap else None
+        growing = Growing(int(self.max_depth), self.leaf, recipe, self._n_classes, share)
+        emphasis = self._emphasis(train.y, train.weight)
+        # Sent to every worker: without the numbers of the table's rows, which only we need.
+        shared = (replace(train, number=None), emphasis, validation, growing)
+        seeds = [_tree_seed(seed, number) for number in numbers]
+        with progress_bar(bool(self.verbose), type(self).__name__, "tree") as bars:
+
+            def report(done: int) -> None:
+                for bar in bars:
+                    bar(done, len(numbers), {})
+
+            return run(grow, shared, seeds, self.n_jobs, report)
+
+    # Rows that a tree has not seen
+
+    def _look_out_of_bag(self, train: Examples) -> None:
+        """Ask every tree about the rows that it was not trained on."""
+        rows = (len(train.X), self._outputs_per_leaf)
+        total, squares, asked = np.zeros(rows), np.zeros(rows), np.zeros((rows[0], 1))
+        for number, tree in enumerate(self.forest_.trees):
+            seed = _tree_seed(self._seed, number)
+            unseen = np.flatnonzero(bootstrap(train.weight, self.max_samples, seed) == 0)
+            outputs = self.forest_.said_by(tree, train.X[unseen])
+            total[unseen] += outputs
+            squares[unseen] += outputs**2
+            asked[unseen] += 1
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = total / asked
+            spread = np.sqrt(np.maximum(squares - asked * mean**2, 0.0) / (asked - 1))
+        if self.oob_score and np.isnan(mean).all():
+            raise ValueError(
+                f"oob_score=True needs rows that some tree has not seen, and {self.n_estimators} "
+                f"trees have seen all {rows[0]}: train more trees or lower max_samples"
+            )
+        self._judge_out_of_bag(train, mean, spread)
+
+    def _by_given_row(self, train: Examples, outputs: np.ndarray) -> np.ndarray:
+        """Outputs of distinct rows as one for every row of the table, NaN for weight 0."""
+        assert train.number is not None
+        given = outputs[train.number]
+        given[train.number < 0] = np.nan
+        return given
+
+    # Answers
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        rows = self._rows_to_predict(X)
+        return self.forest_.predict(rows)
+
+    def apply(self, X: Any) -> np.ndarray:
+        """Leaf that every row ends in, for every tree: (rows, trees)."""
+        rows = self._rows_to_predict(X)
+        return self.forest_.apply(rows)
+
+    def decision_path(self, X: Any) -> tuple[Any, np.ndarray]:
+        """Nodes and leaves that every row passes, and the first column of every tree.
+
+        As in scikit-learn: columns ``start[i]`` to ``start[i + 1]`` are tree i's, its nodes first.
+        """
+        rows = self._rows_to_predict(X)
+        paths = [tree.decision_path(rows) for tree in self.forest_.trees]
+        starts = np.concatenate([[0], np.cumsum([path.shape[1] for path in paths])])
+        return sparse.hstack(paths, format="csr"), starts
+
+    # Files
+
+    def save(self, path: Any) -> None:
+        """Write the fitted forest to one file, which `dgtrees.load` reads without torch."""
+        check_is_fitted(self, "forest_")
+        header, arrays = storage.described(self)
+        header["oob_score"] = getattr(self, "oob_score_", None)
+        arrays |= self._more_arrays() | model_file.forest_arrays(self.forest_.trees)
+        model_file.write(path, header, arrays)
+
+    def _more_arrays(self) -> dict[str, np.ndarray]:
+        """Arrays that a file holds besides the trees."""
+        return {}
+
+    def _take_more_arrays(self, arrays: dict[str, np.ndarray]) -> None:
+        """Restore what `_more_arrays` gave."""
+
+    def _target_for_file(self) -> dict[str, Any]:
+        return {}
+
+    def _target_from_file(self, header: dict[str, Any]) -> None:
+        """Restore what `_target_for_file` wrote."""
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+        with storage.naming(cls):
+            model = storage.begun(cls, header, arrays)
+            trees = model_file.forest_from(arrays)
+            storage.check_fit(model, trees[0])
+            model.forest_ = model._forest(trees)
+            model._take_more_arrays(arrays)
+            if header["oob_score"] is not None:
+                model.oob_score_ = float(header["oob_score"])
+        return model
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _tree_seed(seed: int, number: int) -> int:
+    """Seed of one tree, whichever worker trains it and however many others there are."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0] >> 1)
+
+
+def _content(train: Examples) -> int:
+    """A number that tells one set of training rows from another."""
+    columns = (train.X, np.reshape(train.y, (len(train.y), -1)), train.weight[:, None])
+    hashes = [hash_rows(column.astype(np.float64, copy=False)) for column in columns]
+    mixed = sum(h * np.uint64(2 * i + 3) for i, h in enumerate(hashes))
+    return int(np.sum(mixed, dtype=np.uint64))

@@ -1,0 +1,313 @@
+"""DGTForestClassifier and DGTForestRegressor: bagged oblique trees that answer together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from dgtrees.data.rows import Examples
+from dgtrees.errors import StateError
+from dgtrees.estimators.bagging import ForestEstimator
+from dgtrees.estimators.intervals import Intervals
+from dgtrees.estimators.targets import ClassTarget, ValueTarget, class_weighted
+from dgtrees.learn.recipe import Recipe
+from dgtrees.tree.forest import ObliqueForest
+from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = ["DGTForestClassifier", "DGTForestRegressor"]
+
+_VOTING = {"hard": "vote", "soft": "softmax"}
+
+
+class DGTForestClassifier(ClassTarget, ForestEstimator):
+    """A forest of hard oblique trees for classification, each trained on a bootstrap sample.
+
+    Parameters
+    ----------
+    n_estimators : int, default 30
+        Number of trees.
+    max_depth : int, default 8
+        Height of every tree.
+    voting : {"hard", "soft"}, default "soft"
+        "soft" averages the trees' class probabilities; with "hard" each tree has one vote, as in
+        the paper, and `predict_proba` is the share of votes.
+    max_samples : float, default 1.0
+        Rows drawn, with replacement, for each tree, as a share of the rows there are.
+    bootstrap : bool, default True
+        False trains every tree on all rows; they then differ by their random starts only.
+    oob_score : bool, default False
+        Judge the forest by rows that trees have not seen.
+    leaf, recipe, n_layers, hidden, loss, class_weight
+        As in `DGTClassifier`, for every tree.
+    max_epochs, batch_size, learning_rate, l1, l2 : optional
+        As in `DGTClassifier`, for every tree.
+    n_jobs : int, optional
+        Trees trained at the same time, -1 for as many as there are cores. The active joblib
+        backend does it (processes, Ray, Dask); the forest is the same whichever it is.
+    warm_start : bool, default False
+        Let the next fit, on the same rows, add trees up to `n_estimators`.
+    random_state : int, RandomState or None
+        Seed. The same seed gives the same forest on any number of workers.
+    verbose : int, default 0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    forest_ : ObliqueForest
+        The trees (`forest_.trees`), on unscaled features.
+    classes_ : ndarray of shape (classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when X had names.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean over the trees.
+    oob_score_ : float
+        Accuracy on out-of-bag rows, with oob_score=True.
+    oob_decision_function_ : ndarray of shape (rows, classes)
+        What the trees that have not seen a row say of it; NaN where all have, or its weight is 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dgtrees import DGTForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = DGTForestClassifier(n_estimators=5, max_depth=3, random_state=0).fit(X, y)
+    >>> bool(forest.score(X, y) > 0.9), forest.apply(X).shape
+    (True, (150, 5))
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 30,
+        max_depth: int = 8,
+        *,
+        voting: str = "soft",
+        max_samples: float = 1.0,
+        bootstrap: bool = True,
+        oob_score: bool = False,
+        leaf: str = "constant",
+        recipe: str | Recipe = "default",
+        n_layers: int | None = None,
+        hidden: int | tuple[int, ...] | str | None = None,
+        loss: Any = None,
+        max_epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        l1: float | None = None,
+        l2: float | None = None,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.voting = voting
+        self.max_samples = max_samples
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.leaf = leaf
+        self.recipe = recipe
+        self.n_layers = n_layers
+        self.hidden = hidden
+        self.loss = loss
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.l1 = l1
+        self.l2 = l2
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _checked_recipe(self) -> Recipe:
+        if self.voting not in _VOTING:
+            raise ValueError(f"voting must be one of {', '.join(_VOTING)}, got {self.voting!r}")
+        return super()._checked_recipe()
+
+    def _emphasis(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+        if self.class_weight is None:
+            return None
+        return class_weighted(self.class_weight, self.classes_, y, weight) / weight
+
+    def _forest(self, trees: list[ObliqueTree]) -> ObliqueForest:
+        return ObliqueForest(tuple(trees), _VOTING[self.voting])
+
+    def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:
+        if not self.oob_score:
+            return
+        known = ~np.isnan(outputs[:, 0])
+        guess = outputs[known].argmax(axis=1)
+        weight = train.weight[known]
+        self.oob_score_ = float(accuracy_score(train.y[known], guess, sample_weight=weight))
+        self.oob_decision_function_ = self._by_given_row(train, outputs)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities, or with voting="hard" the shares of votes, (rows, classes)."""
+        return self._outputs(X)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of `predict_proba`; minus infinity for a class without a vote."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class DGTForestRegressor(ValueTarget, ForestEstimator):
+    """A forest of hard oblique trees for regression, each trained on a bootstrap sample.
+
+    Parameters
+    ----------
+    n_estimators : int, default 30
+        Number of trees; their mean is the prediction.
+    max_depth : int, default 6
+        Height of every tree.
+    max_samples : float, default 1.0
+        Rows drawn, with replacement, for each tree, as a share of the rows there are.
+    bootstrap : bool, default True
+        False trains every tree on all rows; they then differ by their random starts only.
+    oob_score : bool, default False
+        Judge the forest by rows that trees have not seen.
+    leaf, loss, recipe, n_layers, hidden, max_epochs, batch_size, learning_rate, l1, l2
+        As in `DGTRegressor`, for every tree.
+    n_jobs : int, optional
+        Trees trained at the same time, -1 for as many as there are cores. The active joblib
+        backend does it (processes, Ray, Dask); the forest is the same whichever it is.
+    warm_start : bool, default False
+        Let the next fit, on the same rows, add trees up to `n_estimators`.
+    random_state : int, RandomState or None
+        Seed. The same seed gives the same forest on any number of workers.
+    verbose : int, default 0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    forest_ : ObliqueForest
+        The trees (`forest_.trees`), on unscaled features and targets.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when X had names.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean over the trees.
+    oob_score_ : float
+        R squared on out-of-bag rows, with oob_score=True.
+    oob_prediction_ : ndarray of shape (rows,) or (rows, outputs)
+        Mean of the trees that have not seen a row; NaN where all have, or its weight is 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dgtrees import DGTForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = DGTForestRegressor(n_estimators=10, max_depth=3, random_state=0).fit(X, y)
+    >>> low, high = forest.predict_interval(X[:1], coverage=0.9)[0]
+    >>> bool(low < forest.predict(X[:1])[0] < high)
+    True
+    """
+
+    _intervals: Intervals | None = None
+
+    def __init__(
+        self,
+        n_estimators: int = 30,
+        max_depth: int = 6,
+        *,
+        max_samples: float = 1.0,
+        bootstrap: bool = True,
+        oob_score: bool = False,
+        leaf: str = "constant",
+        loss: Any = None,
+        recipe: str | Recipe = "default",
+        n_layers: int | None = None,
+        hidden: int | tuple[int, ...] | str | None = None,
+        max_epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        l1: float | None = None,
+        l2: float | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.max_samples = max_samples
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.leaf = leaf
+        self.loss = loss
+        self.recipe = recipe
+        self.n_layers = n_layers
+        self.hidden = hidden
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.l1 = l1
+        self.l2 = l2
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _forest(self, trees: list[ObliqueTree]) -> ObliqueForest:
+        linear = trees[0].leaf_weights is not None
+        return ObliqueForest(tuple(trees), "mean", self._target_range if linear else None)
+
+    def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:
+        if self.oob_score:
+            known = ~np.isnan(outputs[:, 0])
+            weight = train.weight[known]
+            self.oob_score_ = float(r2_score(train.y[known], outputs[known], sample_weight=weight))
+            values = self._by_given_row(train, outputs)
+            self.oob_prediction_ = values[:, 0] if self._single else values
+        known = ~np.isnan(spread[:, 0])
+        self._intervals = None
+        if known.any():
+            errors = train.y[known] - outputs[known]
+            self._intervals = Intervals.learnt(errors, spread[known], train.weight[known])
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """Interval around `predict` that holds about the share `coverage` of new targets.
+
+        Wide where the trees disagree. How wide, is learnt from the errors on out-of-bag rows, so
+        that the intervals are about right for rows like those of training, on the whole though
+        not for every kind of row.
+
+        Returns
+        -------
+        ndarray of shape (rows, 2) or, where y had several outputs, (rows, outputs, 2)
+            Lower and upper end.
+        """
+        check_is_fitted(self, "forest_")
+        if not isinstance(coverage, (int, float)) or not 0.0 < coverage < 1.0:
+            raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}")
+        if self._intervals is None:
+            raise StateError(
+                "intervals need rows that two trees have not seen, and there are none: fit with "
+                "bootstrap=True and more trees"
+            )
+        rows = self._rows_to_predict(X)
+        by_tree = self.forest_.outputs_by_tree(rows)
+        half = self._intervals.half_width(by_tree.std(axis=0, ddof=1), coverage)
+        center = self.forest_.predict(rows)
+        interval = np.stack([center - half, center + half], axis=-1)
+        return interval[:, 0] if self._single else interval
+
+    def _more_arrays(self) -> dict[str, np.ndarray]:
+        if self._intervals is None:
+            return {}
+        parts = vars(self._intervals)
+        return {f"intervals.{name}": array for name, array in parts.items()}
+
+    def _take_more_arrays(self, arrays: dict[str, np.ndarray]) -> None:
+        if "intervals.errors" in arrays:
+            parts = arrays["intervals.typical_spread"], arrays["intervals.errors"]
+            if parts[0].shape != (self._n_outputs,):
+                raise ValueError(f"intervals of {self._n_outputs} outputs, got {parts[0].shape}")
+            self._intervals = Intervals(*parts)

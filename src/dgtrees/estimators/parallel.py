@@ -1,0 +1,84 @@
+"""Independent pieces of work through joblib, on whichever backend is active.
+
+`run` calls one function for many tasks that share large arguments. Processes of this machine
+(loky), Dask and others are joblib's own business. On Ray the work goes to Ray's tasks instead of
+its joblib pool: the shared arguments are put into the object store once, and a task whose worker
+dies is given to another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
+
+__all__ = ["run"]
+
+_RETRIES = 3
+"""Workers that may die under one task before Ray gives it up."""
+
+
+def run(
+    function: Callable,
+    shared: Sequence[Any],
+    tasks: Sequence[Any],
+    n_jobs: int | None = None,
+    done: Callable[[int], None] | None = None,
+) -> list[Any]:
+    """``[function(*shared, task) for task in tasks]``, in that order, done in parallel.
+
+    `done` is called with the number of finished tasks, whenever that grows.
+    """
+    backend, active_jobs = get_active_backend()
+    if type(backend).__module__.startswith("ray."):
+        jobs = active_jobs if n_jobs is None else n_jobs
+        return _on_ray(function, shared, tasks, jobs, backend.ray_remote_args or {}, done)
+    as_they_come = "generator" if backend.supports_return_generator else "list"
+    results = []
+    parallel = Parallel(n_jobs=n_jobs, return_as=as_they_come)
+    for result in parallel(delayed(function)(*shared, task) for task in tasks):
+        results.append(result)
+        if done is not None:
+            done(len(results))
+    return results
+
+
+def _on_ray(
+    function: Callable,
+    shared: Sequence[Any],
+    tasks: Sequence[Any],
+    n_jobs: int | None,
+    options: dict[str, Any],
+    done: Callable[[int], None] | None,
+) -> list[Any]:
+    import ray
+
+    if not ray.is_initialized():
+        ray.init()  # the cluster of RAY_ADDRESS, or a local one
+    remote = ray.remote(function).options(**{"max_retries": _RETRIES, **options})
+    references = [ray.put(item) for item in shared]
+    # The cluster's own scheduler decides how many run at once, unless fewer are asked for.
+    limit = len(tasks) if n_jobs is None or n_jobs < 0 else max(1, n_jobs)
+    waiting = list(enumerate(tasks))[::-1]
+    running: dict[Any, int] = {}
+    results: list[Any] = [None] * len(tasks)
+    finished = 0
+    try:
+        while waiting or running:
+            while waiting and len(running) < limit:
+                number, task = waiting.pop()
+                running[remote.remote(*references, task)] = number
+            ready, _ = ray.wait(list(running))
+            for reference in ready:
+                results[running.pop(reference)] = ray.get(reference)
+                finished += 1
+                if done is not None:
+                    done(finished)
+    except ray.exceptions.RayTaskError as error:
+        raise (error.cause or error) from error
+    finally:
+        for reference in running:  # after an error or an interrupt
+            ray.cancel(reference, force=True)
+    return results

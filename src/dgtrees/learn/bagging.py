@@ -1,0 +1,57 @@
+"""One tree of a forest: a bootstrap sample in, a finished tree out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dgtrees.data.rows import Examples, bootstrap
+from dgtrees.learn.recipe import Recipe
+from dgtrees.learn.trainer import Trainer
+from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = ["Growing", "grow"]
+
+
+@dataclass(frozen=True)
+class Growing:
+    """What the trees of a forest have in common.
+
+    `n_classes` is 0 for regression; `share` of None gives every tree all rows.
+    """
+
+    max_depth: int
+    leaf: str
+    recipe: Recipe
+    n_classes: int
+    share: float | None
+
+
+def grow(
+    train: Examples,
+    emphasis: np.ndarray | None,
+    validation: Examples | None,
+    growing: Growing,
+    seed: int,
+) -> tuple[ObliqueTree, np.ndarray]:
+    """Train a tree on the bootstrap sample of `seed`; the tree and its importances (d,).
+
+    `emphasis` (rows,) multiplies the weights of the rows that were drawn, for class weights.
+    """
+    counts = train.weight
+    if growing.share is not None:
+        counts = bootstrap(train.weight, growing.share, seed).astype(np.float64)
+    drawn = np.flatnonzero(counts)
+    weight = counts[drawn] if emphasis is None else counts[drawn] * emphasis[drawn]
+    sample = Examples(train.X[drawn], train.y[drawn], weight)
+    trainer = Trainer(
+        sample,
+        max_depth=growing.max_depth,
+        leaf=growing.leaf,
+        recipe=growing.recipe,
+        n_classes=growing.n_classes,
+        seed=seed,
+    )
+    trainer.fit(sample, validation)
+    return trainer.finish(sample, validation)
