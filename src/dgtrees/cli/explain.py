@@ -22,6 +22,10 @@ def explain(
     table: Annotated[str, typer.Argument(help="Table with the row; - reads standard input.")],
     row: Annotated[int, typer.Option(help="Which row, counted from 0.")] = 0,
     features: Annotated[int, typer.Option(help="Columns to name of every decision.")] = 3,
+    background: Annotated[
+        str | None,
+        typer.Option(help="Table to compare the row with, such as the training rows."),
+    ] = None,
     format: o.Format = None,
     delimiter: o.Delimiter = None,
     header: o.Header = None,
@@ -51,15 +55,14 @@ def explain(
         )
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
     one = _row(fitted, table, row, reading)
-    several = hasattr(fitted, "forest_")
-    found = None if several else explain_row(fitted, one)
-    shares = _contributions(fitted, one)
+    others = None if background is None else _all_rows(fitted, background, reading)
+    found = explain_row(fitted, one, background=others)
+    shares = _contributions(fitted, one, others)
     if json:
-        result = {} if found is None else found.to_dict()
-        print(json_format.dumps(result | {"contributions": shares}, ensure_ascii=False))
+        result = found.to_dict() | {"contributions": shares}
+        print(json_format.dumps(result, ensure_ascii=False))
     elif not quiet:
-        if found is not None:
-            print(found.text(features))
+        print(found.text(features))
         if shares is not None:
             print(_sum(shares, features))
 
@@ -74,13 +77,19 @@ def _row(fitted: Any, table: str, row: int, reading: dict[str, Any]) -> Any:
     raise ValueError(f"--row must be below the {seen:,} rows of {table}, got {row}: count from 0")
 
 
-def _contributions(fitted: Any, one: Any) -> dict[str, Any] | None:
+def _all_rows(fitted: Any, table: str, reading: dict[str, Any]) -> Any:
+    import pyarrow
+
+    return pyarrow.concat_tables(part.X for part in batches_for(fitted, table, None, reading))
+
+
+def _contributions(fitted: Any, one: Any, background: Any) -> dict[str, Any] | None:
     """What each column added to the prediction; None where the model cannot know."""
     from dgtrees.model.contributions import contributions
 
-    if fitted.leaf_rows_ is None:  # learnt batch by batch: nobody counted
+    if fitted.leaf_rows_ is None and background is None:  # learnt by batches: nobody counted
         return None
-    found = contributions(fitted, one)
+    found = contributions(fitted, one, background=background)
     values, base, of = found.values[0], found.base_values[0], found.output
     if values.ndim == 2 and found.output_names is not None:
         likely = int(found.predictions[0].argmax())

@@ -68,20 +68,26 @@ def number(value: float, digits: int = 3) -> str:
     return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e9 else text
 
 
-@lru_cache(maxsize=10_000)
 def fitted(text: str, width: float, size: float) -> str:
     """The text, or as much of it as fits into so many inches at this font size."""
     if _inches(text, size) <= width:
         return text
-    kept = len(text)
-    while kept > 1 and _inches(text[:kept].rstrip() + "…", size) > width:
-        kept -= 1
-    return text[:kept].rstrip() + "…"
+    fits, too_long = 1, len(text)
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        if _inches(text[:middle].rstrip() + "…", size) <= width:
+            fits = middle
+        else:
+            too_long = middle
+    return text[:fits].rstrip() + "…"
 
 
+@lru_cache(maxsize=10_000)
 def _inches(text: str, size: float) -> float:
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextToPath
+    """Width of a text in the font that pictures are written in."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
 
-    properties = FontProperties(size=size)
-    return float(TextToPath().get_text_width_height_descent(text, properties, ismath=False)[0]) / 72
+    font = get_font(findfont(FontProperties(size=size)))
+    font.set_size(size, 72)
+    font.set_text(text, 0.0)
+    return float(font.get_width_height()[0]) / 64 / 72
