@@ -72,7 +72,8 @@ def test_reasons_are_input_columns_and_add_up_to_the_margin(clf):
         assert sorted(pushes, key=abs, reverse=True) == pushes
         assert {reason.feature for reason in step.reasons} <= set(TABLE.columns)
         start = clf.tree_.weights[step.node] @ typical + clf.tree_.bias[step.node]
-        assert start + sum(pushes) == pytest.approx(step.margin)
+        assert step.typical == pytest.approx(start)
+        assert step.typical + sum(pushes) == pytest.approx(step.margin)
 
 
 @pytest.mark.parametrize("row", [0, 1])  # the first has no age

@@ -58,15 +58,12 @@ def boxes(ax):
 
 def overlapping(ax):
     """Pairs of texts that cover each other, by what they say."""
-    canvas = ax.figure.canvas
-    canvas.draw()
-    found = [(t.get_text(), t.get_window_extent().padded(-0.5)) for t in ax.texts if t.get_text()]
-    return [
-        (found[i][0], found[j][0])
-        for i in range(len(found))
-        for j in range(i)
-        if found[i][1].overlaps(found[j][1])
-    ]
+    ax.figure.canvas.draw()
+    texts = [t for t in ax.texts if t.get_text()]
+    x0, y0, x1, y1 = np.array([t.get_window_extent().padded(-0.5).extents for t in texts]).T
+    beside = (x1[:, None] <= x0) | (x1 <= x0[:, None]) | (y1[:, None] <= y0) | (y1 <= y0[:, None])
+    pairs = np.argwhere(np.triu(~beside, 1))
+    return [(texts[i].get_text(), texts[j].get_text()) for i, j in pairs]
 
 
 def test_text_names_every_leaf_and_the_largest_weights():

@@ -31,12 +31,15 @@ class Reason:
 class Step:
     """One decision: go right, "yes", where the margin w.x + b is at least 0.
 
-    `distance` is how far the row is from the boundary, in standard deviations of the training
-    columns; None where they are not known. `reasons` has the columns that mattered most first.
+    `typical` is the margin of the reference row; with the pushes of all reasons added it becomes
+    `margin`. `distance` is how far the row is from the boundary, in standard deviations of the
+    training columns; None where they are not known. `reasons` has the columns that mattered most
+    first.
     """
 
     node: int
     margin: float
+    typical: float
     distance: float | None
     direction: str
     reasons: tuple[Reason, ...]
@@ -77,7 +80,8 @@ class Explanation:
         ]
         for step in self.steps:
             far = "" if step.distance is None else f", {step.distance:.2g} sd from the boundary"
-            lines.append(f"node {step.node}: {step.direction} (margin {step.margin:.3g}{far})")
+            margins = f"margin {step.margin:.3g}, typical {step.typical:.3g}"
+            lines.append(f"node {step.node}: {step.direction} ({margins}{far})")
             lines += _aligned(step.reasons[:max_features])
             if len(step.reasons) > max_features:
                 lines.append(f"    ({len(step.reasons) - max_features} more)")
@@ -115,7 +119,7 @@ def explain(model: Any, x: Any, *, background: Any = None) -> Explanation:
     >>> print(explain(tree, [3.0, 1.0], background=[[1.0, 0.0], [1.0, 2.0]]))
     prediction: 20
     leaf 1 of 2, after 1 decision
-    node 0: yes (margin 1.5)
+    node 0: yes (margin 1.5, typical -0.5)
         x0 = 3  pushes to yes by 2
     """
     seen = view(model)
@@ -137,6 +141,7 @@ def explain(model: Any, x: Any, *, background: Any = None) -> Explanation:
             Step(
                 node,
                 margin,
+                float(tree.weights[node] @ reference + tree.bias[node]),
                 _distance(seen, tree.weights[node], margin),
                 "yes" if yes else "no",
                 _reasons(seen, values, push),

@@ -24,8 +24,7 @@ def plot_history(model: Any, ax: Any = None) -> Any:
     Returns
     -------
     matplotlib Axes
-        Its twin at the right has the score. A dotted line marks the best validated epoch, whose
-        weights were kept.
+        Its twin at the right has the score. A dotted line marks the epoch that validated best.
     """
     history = model if isinstance(model, Mapping) else getattr(model, "history_", None)
     if not history or not history.get("loss"):
@@ -45,7 +44,9 @@ def plot_history(model: Any, ax: Any = None) -> Any:
         lines += other.plot(epochs, values, color=YES, label=f"validation {label} (right)")
         other.set_ylabel(label)
         other.spines["top"].set_visible(False)
-        best = values.argmax() if score == "val_accuracy" else values.argmin()
+        # Of equal scores training keeps the one of the least loss.
+        falling = -values if score == "val_accuracy" else values
+        best = np.lexsort((history.get("val_loss", epochs), falling))[0]
         lines.append(ax.axvline(epochs[best], color=GREY, ls=":", lw=1.2, label="best epoch"))
     ax.set(xlabel="epoch", ylabel="loss")
     ax.spines["top"].set_visible(False)
@@ -82,4 +83,9 @@ def plot_curves(curves: Any, ax: Any = None) -> Any:
     ax.set_prop_cycle(color=LINES)
     for name, curve in curves.items():
         curve.plot(ax, label=str(name))
+    # Below, a column a policy: beside the axes names would take a third of the picture.
+    ax.legend(
+        frameon=False, fontsize=8, ncols=min(len(curves), 3), loc="upper center",
+        bbox_to_anchor=(0.5, -0.14),
+    )  # fmt: skip
     return ax
