@@ -66,7 +66,10 @@ def plot_contributions(
     ax.set_yticks(heights, labels, fontsize=8, parse_math=False)
     ax.invert_yaxis()
     total = base + float(values.sum())
-    ax.set_xlabel(f"contribution to {name}: {number(base)} on average, {number(total)} here")
+    ax.set_xlabel(f"contribution to {name}")
+    ax.set_title(
+        f"{number(base)} on average, {number(total)} here", fontsize=9, color=GREY, loc="right"
+    )
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax
