@@ -16,7 +16,7 @@ from pyarrow import parquet
 from typer.main import get_command
 
 import dgtrees
-from dgtrees import DGTClassifier, DGTRegressor
+from dgtrees import DGTClassifier, DGTRegressor, export_c, export_dot, export_onnx
 from dgtrees.cli.app import app, run
 from dgtrees.data.tables import read_table
 
@@ -240,6 +240,40 @@ def test_explain_values_and_what_it_refuses(model, shop, tmp_path, capsys):
     policy.learn([1.0, 2.0], policy.decide([1.0, 2.0]), 0.5)
     policy.save(tmp_path / "policy.dgt")
     assert "got a DGTBandit" in failure(capsys, "explain", tmp_path / "policy.dgt", new)
+
+
+def test_export_to_every_format(model, shop, tmp_path, capsys):
+    saved = dgtrees.load(model)
+    for name in ("tree.onnx", "tree.c", "tree.txt", "tree.dot"):
+        assert dgt("export", model, "-o", tmp_path / name) == 0
+    said = capsys.readouterr().out
+    assert f"as c: {tmp_path / 'tree.c'}, {tmp_path / 'tree.h'}" in said
+    assert (tmp_path / "tree.txt").read_text().count("class: ") == saved.get_n_leaves()
+    assert (tmp_path / "tree.dot").read_text() == export_dot(saved)
+    assert (tmp_path / "tree.onnx").read_bytes() == export_onnx(saved).SerializeToString()
+    source, header = export_c(saved, tmp_path / "tree.c", name="tree")
+    assert (tmp_path / "tree.c").read_text() == source
+    assert (tmp_path / "tree.h").read_text() == header
+    assert dgt("export", model, "--to", "text", "--depth", 1, "--weights", 1) == 0
+    assert "truncated branch" in capsys.readouterr().out
+    assert dgt("export", model, "-o", tmp_path / "x.c", "--name", "shop", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["files"] == [
+        str(tmp_path / "x.c"),
+        str(tmp_path / "x.h"),
+    ]
+    assert '#include "x.h"' in (tmp_path / "x.c").read_text()
+    assert "int shop_apply(const double *x);" in (tmp_path / "x.h").read_text()
+
+
+def test_export_refuses_in_one_line(model, tmp_path, capsys):
+    assert "one of onnx, c, text, dot, got ''" in failure(capsys, "export", model)
+    assert "got 'pmml'" in failure(capsys, "export", model, "--to", "pmml")
+    assert "must end in .c, got '-'" in failure(capsys, "export", model, "--to", "c")
+    named = ("--to", "c", "-o", tmp_path / "t.c", "--name", "1st")
+    assert "try 'model_1st'" in failure(capsys, "export", model, *named)
+    assert not list(tmp_path.iterdir())
+    assert "--depth must be" in failure(capsys, "export", model, "--to", "dot", "--depth", -1)
+    assert "--weights must be" in failure(capsys, "export", model, "--to", "dot", "--weights", 0)
 
 
 def test_tune_goes_on_where_it_stopped(shop, tmp_path, capsys):

@@ -63,6 +63,18 @@ print(sorted({{'torch', 'sklearn'}} & set(sys.modules)))
     assert run(code) == "[]"
 
 
+def test_exporting_leaves_torch_alone_and_onnx_until_it_is_needed():
+    code = """
+import sys
+from dgtrees import ObliqueTree, export_c, export_dot, export_onnx, export_text
+tree = ObliqueTree.complete([[1.0]], [0.0], [[0.0], [1.0]])
+for export in (export_c, export_dot, export_text):
+    export(tree)
+print(sorted({'torch', 'sklearn', 'onnx', 'onnxruntime', 'matplotlib'} & set(sys.modules)))
+"""
+    assert run(code) == "[]"
+
+
 COMPILED = ("kernels.py", "online.py", "state.py", "forest_bandit.py")
 
 

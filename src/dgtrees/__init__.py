@@ -28,6 +28,10 @@ _HOMES = {
     "contributions": "dgtrees.model.contributions",
     "explain": "dgtrees.model.explain",
     "plot_tree": "dgtrees.model.plot",
+    "export_c": "dgtrees.model.c",
+    "export_dot": "dgtrees.model.dot",
+    "export_onnx": "dgtrees.model.onnx",
+    "export_text": "dgtrees.model.rules",
 }
 _KINDS = (
     "DGTClassifier",
@@ -54,6 +58,10 @@ __all__ = [
     "Recipe",
     "contributions",
     "explain",
+    "export_c",
+    "export_dot",
+    "export_onnx",
+    "export_text",
     "load",
     "plot_tree",
 ]

@@ -334,5 +334,6 @@ def _learn_number(name: str, values: np.ndarray, weight: np.ndarray) -> Column:
 
 def _expand_number(column: Column, numbers: np.ndarray) -> np.ndarray:
     missing = np.isnan(numbers)
-    filled = np.where(missing, column.median, numbers).astype(np.float64)
+    # Widened first: a row of float32 gets the same median as one of float64.
+    filled = np.where(missing, column.median, numbers.astype(np.float64))
     return np.stack([filled, missing], axis=1) if column.indicator else filled[:, None]

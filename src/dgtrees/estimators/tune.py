@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.metrics import root_mean_squared_error
 
 from dgtrees.errors import StateError
+from dgtrees.estimators import parallel
 from dgtrees.estimators.classifier import DGTClassifier
 from dgtrees.estimators.regressor import DGTRegressor
 from dgtrees.learn.recipe import RECIPES, Recipe
@@ -117,38 +119,49 @@ class Search:
         validation: tuple[Any, np.ndarray, np.ndarray | None] | None = None,
         validation_fraction: float = 0.2,
         trials: int = 50,
+        n_jobs: int = 1,
         callback: Callable[[], None] | None = None,
     ) -> Best:
-        """Try `trials` more settings and return the best of all so far."""
+        """Try `trials` more settings and return the best of all so far.
+
+        `n_jobs` settings are tried at the same time, through the active joblib backend; a setting
+        then learns from all before it but its neighbours.
+        """
         if trials < 1:
             raise ValueError(f"trials must be at least 1, got {trials}")
+        at_once = effective_n_jobs(n_jobs)
         parts = self._parts(X, y, weight, validation, validation_fraction)
         self._check_data(_fingerprint(parts))
-        for _ in range(trials):
-            trial = self.study.ask()
-            try:
-                model = self._fitted(self._parameters(trial), parts)
-                score = self._score(model, *parts[1])
-            except (ValueError, FloatingPointError) as error:
-                # A setting that cannot be trained is one not to choose; but where not even the
-                # first one can, something else is wrong.
-                trial.set_user_attr("error", str(error))
-                self.study.tell(trial, state=_optuna().trial.TrialState.FAIL)
-                if self._best_score() is None:
-                    raise
-            else:
-                best_before = self._best_score()
-                self.study.tell(trial, score)
-                if best_before is None or self._better(score, best_before):
-                    self._save(model)
-            if callback is not None:
-                callback()
+        for start in range(0, trials, at_once):
+            asked = [self.study.ask() for _ in range(min(at_once, trials - start))]
+            settings = [self._parameters(trial) for trial in asked]
+            results = parallel.run(_tried, (self.task, parts), settings, n_jobs)
+            for trial, result in zip(asked, results, strict=True):
+                self._tell(trial, result)
+                if callback is not None:
+                    callback()
         best = self.best()
         if _sha256(self.model_path) != self.study.user_attrs.get("model"):
             # An older run's best, whose file is gone or has been written over since.
             fixed = _optuna().trial.FixedTrial(self.study.best_trial.params)
-            self._save(self._fitted(self._parameters(fixed), parts))
+            self._save(_fitted(self.task, parts, self._parameters(fixed)))
         return best
+
+    def _tell(self, trial: Any, result: tuple[Any, float] | Exception) -> None:
+        """Note a trial's result, and save its tree if it is the best so far."""
+        best_before = self._best_score()
+        if isinstance(result, Exception):
+            # A setting that cannot be trained is one not to choose; but where not even the first
+            # one can, something else is wrong.
+            trial.set_user_attr("error", str(result))
+            self.study.tell(trial, state=_optuna().trial.TrialState.FAIL)
+            if best_before is None:
+                raise result
+            return
+        model, score = result
+        self.study.tell(trial, score)
+        if best_before is None or self._better(score, best_before):
+            self._save(model)
 
     def _save(self, model: Any) -> None:
         model.save(self.model_path)
@@ -230,18 +243,6 @@ class Search:
             changes[penalty] = trial.suggest_categorical("strength", _PENALTIES)
         return replace(recipe, **changes)
 
-    def _fitted(self, parameters: dict[str, Any], parts: Any) -> Any:
-        (X, y, weight), (X_val, y_val, weight_val) = parts
-        kind = DGTClassifier if self.task == "classification" else DGTRegressor
-        return kind(**parameters).fit(
-            X, y, weight, X_val=X_val, y_val=y_val, sample_weight_val=weight_val
-        )
-
-    def _score(self, model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> float:
-        if self.task == "classification":
-            return float(model.score(X, y, sample_weight=weight))
-        return float(root_mean_squared_error(y, model.predict(X), sample_weight=weight))
-
     def _parts(
         self, X: Any, y: np.ndarray, weight: Any, validation: Any, fraction: float
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -265,6 +266,27 @@ class Search:
             return rows_of, y[part], None if weight is None else weight[part]
 
         return take(train), take(held)
+
+
+def _fitted(task: str, parts: Any, parameters: dict[str, Any]) -> Any:
+    (X, y, weight), (X_val, y_val, weight_val) = parts
+    kind = DGTClassifier if task == "classification" else DGTRegressor
+    return kind(**parameters).fit(
+        X, y, weight, X_val=X_val, y_val=y_val, sample_weight_val=weight_val
+    )
+
+
+def _tried(task: str, parts: Any, parameters: dict[str, Any]) -> tuple[Any, float] | Exception:
+    """A model and its validation score, or why there is none."""
+    try:
+        model = _fitted(task, parts, parameters)
+    except (ValueError, FloatingPointError) as error:
+        return error
+    del model._trainer_  # only the finished tree goes back to whoever asked
+    X, y, weight = parts[1]
+    if task == "classification":
+        return model, float(model.score(X, y, sample_weight=weight))
+    return model, float(root_mean_squared_error(y, model.predict(X), sample_weight=weight))
 
 
 def _fingerprint(parts: Any) -> str:

@@ -9,7 +9,14 @@ from scipy.special import softmax
 
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["count_leaves", "describe_leaf", "describe_split", "tree_text"]
+__all__ = [
+    "count_leaves",
+    "describe_leaf",
+    "describe_split",
+    "joined",
+    "linear_terms",
+    "tree_text",
+]
 
 
 def tree_text(
@@ -76,7 +83,21 @@ def describe_split(
     feature_scale: Sequence[float] | np.ndarray | None = None,
 ) -> str:
     """One decision, such as ``-2 age + 1 height + 0.5 >= 0?``."""
-    weights = tree.weights[node]
+    terms = linear_terms(
+        tree.weights[node], tree.bias[node], feature_names, max_weights, digits, feature_scale
+    )
+    return f"{joined(terms)} >= 0?"
+
+
+def linear_terms(
+    weights: np.ndarray,
+    constant: float,
+    feature_names: Sequence[str] | None = None,
+    max_weights: int = 4,
+    digits: int = 3,
+    feature_scale: Sequence[float] | np.ndarray | None = None,
+) -> list[str]:
+    """The largest terms of a linear function, how many more there are, and its constant."""
     size = np.abs(weights) if feature_scale is None else np.abs(weights * np.asarray(feature_scale))
     order = np.argsort(-size, kind="stable")
     shown = [j for j in order[:max_weights] if weights[j] != 0]
@@ -87,8 +108,14 @@ def describe_split(
     rest = int(np.count_nonzero(weights)) - len(shown)
     if rest:
         terms.append(f"({rest} more)")
-    terms.append(_number(tree.bias[node], digits))
-    return " + ".join(terms).replace("+ -", "- ") + " >= 0?"
+    return [*terms, _number(constant, digits)]
+
+
+def joined(terms: Sequence[str], between: str = " ") -> str:
+    """Terms as a sum."""
+    first, *others = terms
+    signed = [f"- {t[1:]}" if t.startswith("-") else f"+ {t}" for t in others]
+    return between.join([first, *signed])
 
 
 def count_leaves(tree: ObliqueTree, child: int) -> int:

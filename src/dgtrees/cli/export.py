@@ -1,0 +1,107 @@
+"""`dgt export`: a model file in, a file for other programs out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dgtrees.cli import options as o
+from dgtrees.cli.output import check_output, load_model, report, writing
+
+__all__ = ["export"]
+
+_BY_SUFFIX = {".onnx": "onnx", ".c": "c", ".txt": "text", ".dot": "dot", ".gv": "dot"}
+_FORMATS = ("onnx", "c", "text", "dot")
+
+
+def export(
+    model: Annotated[
+        str, typer.Argument(help="Model file that dgt fit wrote; - reads standard input.")
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(help="onnx, c, text or dot; by the ending of the output if not given."),
+    ] = None,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", help="File to write; - for standard output. C writes a .h beside it."
+        ),
+    ] = "-",
+    depth: Annotated[
+        int | None, typer.Option(help="Levels of decisions to show in text and dot; all if unset.")
+    ] = None,
+    weights: Annotated[
+        int, typer.Option(help="Weights to show of every decision in text and dot.")
+    ] = 4,
+    name: Annotated[
+        str | None,
+        typer.Option(help="What names in C begin with; made from the file's name if not given."),
+    ] = None,
+    dtype: Annotated[
+        str, typer.Option(help="Type of numbers that go into ONNX: double or float.")
+    ] = "double",
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Write a model as ONNX, as C source, as text rules or as a Graphviz graph.
+
+    ONNX and C take rows as they are in the table: the encoding of categories and missing values is
+    part of what is written. Leaves agree with dgt predict --leaves for every row.
+    """
+    to = _BY_SUFFIX.get(Path(output).suffix, "") if to is None else to
+    if to not in _FORMATS:
+        raise ValueError(
+            f"--to must be one of {', '.join(_FORMATS)}, got {to!r}: say which, or end --output in "
+            f"{', '.join(_BY_SUFFIX)}"
+        )
+    if weights < 1:
+        raise ValueError(f"--weights must be at least 1, got {weights}")
+    if depth is not None and depth < 0:
+        raise ValueError(f"--depth must be at least 0, got {depth}")
+    header = _header_path(output) if to == "c" else None
+    for path in (output, header):
+        if path is not None:
+            check_output(path)
+    fitted = load_model(model)
+    files = [output]
+    if header is not None:
+        from dgtrees.model.c import c_name, c_texts
+
+        stem = Path(output).stem
+        files.append(header)
+        for path, text in zip(files, c_texts(fitted, name or c_name(stem), stem), strict=True):
+            _write(path, text)
+    elif to == "onnx":
+        from dgtrees.model.onnx import export_onnx
+
+        _write(output, export_onnx(fitted, dtype=dtype).SerializeToString())
+    else:
+        _write(output, _as_text(fitted, to, depth, weights))
+    result = {"format": to, "files": files, "kind": type(fitted).__name__}
+    text = f"{type(fitted).__name__} as {to}: {', '.join(files)}"
+    report(result, text, as_json=json, quiet=quiet or output == "-", clear=output != "-")
+
+
+def _header_path(output: str) -> str:
+    if Path(output).suffix != ".c":
+        raise ValueError(f"C is two files, .c and .h: --output must end in .c, got {output!r}")
+    return str(Path(output).with_suffix(".h"))
+
+
+def _as_text(fitted: Any, to: str, depth: int | None, weights: int) -> str:
+    if to == "dot":
+        from dgtrees.model.dot import export_dot
+
+        return export_dot(fitted, max_depth=depth, max_weights=weights)
+    from dgtrees.model.rules import export_text
+
+    levels = 10**6 if depth is None else depth
+    return export_text(fitted, max_depth=levels, max_weights=weights, show_weights=True) + "\n"
+
+
+def _write(path: str, content: str | bytes) -> None:
+    with writing(path, binary=isinstance(content, bytes)) as stream:
+        stream.write(content)

@@ -1,0 +1,337 @@
+"""A model as C: one source file without dependencies, its header, and an example main in it.
+
+Numbers are written with all their digits and added in the order of `tree.kernels`, so that leaves
+and values are the same as in Python, bit for bit. `c_source` holds the code that numbers go into.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dgtrees.data.encoder import CATEGORY, MISSING, NUMBER
+from dgtrees.model import c_source as source
+from dgtrees.model.portable import CLASSES, VALUES, Portable, portable
+
+__all__ = ["c_name", "c_texts", "export_c"]
+
+_KEYWORDS = frozenset(
+    """auto break case char const continue default do double else enum extern float for goto if
+    inline int long main register restrict return short signed sizeof static struct switch typedef
+    union unsigned void volatile while""".split()  # noqa: SIM905 - a list of them is a page long
+)
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
+
+
+def export_c(model: Any, path: Any = None, *, name: str | None = None) -> tuple[str, str]:
+    """A fitted model as C99 that allocates nothing and depends on nothing.
+
+    The functions are ``NAME_apply`` (leaf), ``NAME_predict`` (probabilities, scores or values),
+    ``NAME_label`` (number of the class or action) and the same for many rows; the header explains
+    them and the columns of a row. With ``-DNAME_MAIN`` the source is a program that reads rows
+    from standard input. Only probabilities of linear leaves need the mathematical library
+    (``-lm``), and may differ from Python's in the last digit.
+
+    Parameters
+    ----------
+    model : fitted estimator, policy or ObliqueTree
+    path : path, optional
+        Source file to write, ending in .c; the header goes beside it.
+    name : str, optional
+        What names in C begin with; made from the file's name if not given.
+
+    Returns
+    -------
+    source, header : str
+
+    Examples
+    --------
+    >>> from dgtrees import ObliqueTree
+    >>> tree = ObliqueTree.complete([[1.0, -1.0]], [0.0], [[10.0], [20.0]])
+    >>> source, header = export_c(tree, name="tiny")
+    >>> "int tiny_apply(const double *x);" in header
+    True
+    """
+    if path is not None and Path(path).suffix != ".c":
+        raise ValueError(f"path must end in .c, got {str(path)!r}: the header goes beside it")
+    file = "model" if path is None else Path(path).stem
+    name = c_name(file) if name is None else name
+    texts = c_texts(model, name, name if path is None else file)
+    if path is not None:
+        for target, text in zip((Path(path), Path(path).with_suffix(".h")), texts, strict=True):
+            target.write_text(text, encoding="utf-8", newline="\n")
+    return texts
+
+
+def c_texts(model: Any, name: str, file: str) -> tuple[str, str]:
+    """Source and header, for files called `file` .c and .h."""
+    if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS:
+        raise ValueError(
+            f"name must be letters, digits and _ as C has it, got {name!r}: try {c_name(name)!r}"
+        )
+    if not file.isprintable() or set(file) & set('"\\'):
+        raise ValueError(f"a file to be included must have a plain name, got {file!r}: rename it")
+    parts = portable(model)
+    return _source(parts, name, file), _header(parts, name, file)
+
+
+def c_name(text: str) -> str:
+    """A name that C accepts, as near to `text` as can be."""
+    name = re.sub(r"\W", "_", text, flags=re.ASCII).lstrip("_") or "model"
+    name = name if name[0].isalpha() else f"model_{name}"
+    return f"{name}_" if name in _KEYWORDS else name
+
+
+def _needs_exp(parts: Portable) -> bool:
+    return parts.linear and (parts.scores_to_shares or parts.forest.combine == "softmax")
+
+
+def _has_categories(parts: Portable) -> bool:
+    return any(column.kind == CATEGORY for column in parts.columns or ())
+
+
+# Header
+
+
+def _header(parts: Portable, name: str, file: str) -> str:
+    guard = f"{name}_H".upper()
+    trees = len(parts.forest)
+    same = "the leaves and values that Python gives, bit for bit."
+    if _needs_exp(parts):
+        same = (
+            "the leaves that\nPython gives, and probabilities that may differ in the last digit, "
+            "because exp() does.\nLink with -lm."
+        )
+    about = [
+        f"{file}.h: {parts.kind}, written by dgtrees.",
+        "",
+        *f"Without -ffast-math you get {same}".split("\n"),
+        f"{file}.c turns fused multiply-adds off for GCC, Clang and MSVC; give other compilers the",
+        "option that does (such as -ffp-contract=off).",
+    ]
+    lines = [_comment(about), f"#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n"]
+    lines.append('#ifdef __cplusplus\nextern "C" {\n#endif\n')
+    sizes = {"COLUMNS": parts.n_inputs, "OUTPUTS": parts.forest.n_outputs, "TREES": trees}
+    lines += [f"#define {name}_{size} {number}" for size, number in sizes.items()]
+    lines += ["", _comment(_column_list(parts, name))]
+    if _has_categories(parts):
+        lines.append(f"int {name}_category(int column, const char *text);\n")
+    if parts.alone:
+        lines += ["/* Leaf of a row. */", f"int {name}_apply(const double *x);\n"]
+    else:
+        lines += [f"/* Leaf of a row in each of {trees} trees. */"]
+        lines += [f"void {name}_apply(const double *x, int *leaves);\n"]
+    what = {VALUES: "Predicted values", CLASSES: "Probability of every class"}
+    lines.append(
+        f"/* {what.get(parts.answer, 'Score of every action')}: {name}_OUTPUTS numbers. */"
+    )
+    lines.append(f"void {name}_predict(const double *x, double *out);\n")
+    if parts.answer != VALUES:
+        best = "likeliest class" if parts.answer == CLASSES else "action that seems best"
+        lines.append(f"/* Number of the {best}; {name}_labels has its name. */")
+        lines.append(f"int {name}_label(const double *x);")
+        lines.append(f"extern const char *const {name}_labels[{name}_OUTPUTS];\n")
+    each = "" if parts.alone else f" * {name}_TREES"
+    lines.append(f"/* The same for many rows, one after the other: rows{each} leaves, rows *")
+    lines.append(f"   {name}_OUTPUTS numbers. */")
+    lines.append(f"void {name}_apply_rows(const double *X, size_t rows, int *leaves);")
+    lines.append(f"void {name}_predict_rows(const double *X, size_t rows, double *out);\n")
+    lines.append("#ifdef __cplusplus\n}\n#endif\n\n#endif")
+    return "\n".join(lines) + "\n"
+
+
+def _column_list(parts: Portable, name: str) -> list[str]:
+    """What the numbers of a row are."""
+    if parts.columns is None:
+        return [f"A row is {name}_COLUMNS numbers, the tree's own features."]
+    lines = [f"A row is {name}_COLUMNS numbers, in this order; NaN is a missing value."]
+    for number, column in enumerate(parts.columns):
+        entry = f"  {number}  {_on_one_line(column.name)}"
+        if column.kind == CATEGORY:
+            named = [f"{k} {_on_one_line(text)}" for k, text in enumerate(column.categories)]
+            entry += f": {_wrapped(named, ' ' * 5, 80)}"
+        lines += entry.split("\n")
+    if _has_categories(parts):
+        lines += [
+            "",
+            f"A category is the number that {name}_category gives for its text, -1 for a text that",
+            "was not seen in training.",
+        ]
+    return lines
+
+
+def _on_one_line(name: str) -> str:
+    return " ".join(name.split())
+
+
+def _comment(lines: Iterable[str]) -> str:
+    text = "\n".join(f"   {line}".rstrip() for line in lines)
+    # Nothing that a name contains may end the comment, or continue its line.
+    for mark, harmless in (("*/", "* /"), ("/*", "/ *"), ("\\", "/"), ("??", "? ?")):
+        text = text.replace(mark, harmless)
+    return f"/* {text.lstrip()} */"
+
+
+# Source
+
+
+def _source(parts: Portable, name: str, file: str) -> str:
+    code = [f'#include "{file}.h"', "#include <float.h>", "#include <string.h>"]
+    code += ["#include <math.h>"] if _needs_exp(parts) else []
+    code += ["", source.FLAGS, f"#define @_WIDTH {parts.forest.n_features}", ""]
+    pieces = "\n".join(_functions(parts))
+    text = "\n".join([*code, "$numbers", pieces])
+    # Numbers and names go in last: no @ of theirs may be taken for the model's name.
+    return text.replace("@", name).replace("$numbers", _numbers(parts, name, pieces))
+
+
+def _functions(parts: Portable) -> list[str]:
+    columns = parts.columns
+    encode = source.ENCODE
+    if columns is None:
+        encode = source.AS_THEY_ARE
+    elif all(column.kind == NUMBER and not column.indicator for column in columns):
+        encode = source.FILL
+    code = [source.DOT, encode]
+    code += [source.CATEGORY] if _has_categories(parts) else []
+    votes = parts.linear and parts.forest.combine == "vote"
+    if parts.answer != VALUES or votes or _needs_exp(parts):
+        code.append(source.BEST)
+    code += [source.SOFTMAX] if _needs_exp(parts) else []
+    by_leaf = parts.scores_to_shares and not parts.linear
+    code += [_adding(parts), source.OUTPUTS]
+    code.append(source.APPLY_TREE if parts.alone else source.APPLY_FOREST)
+    if by_leaf:
+        code.append(source.SHARES_BY_LEAF)
+    else:
+        then = "    @_softmax(out);\n" if parts.scores_to_shares else ""
+        code.append(source.PREDICT.replace("$then", then))
+    code += [source.LABEL] if parts.answer != VALUES else []
+    row = "X + i * @_COLUMNS"
+    apply = f"        leaves[i] = @_apply({row});\n"
+    if not parts.alone:
+        apply = f"        @_apply({row}, leaves + i * @_TREES);\n"
+    code.append(source.MANY_ROWS.replace("$apply", apply))
+    return [*code, _main(parts)]
+
+
+def _adding(parts: Portable) -> str:
+    if not parts.linear:
+        return source.ADD_CONSTANT
+    said = source.CLIP if parts.forest.bounds is not None else ""
+    if parts.forest.combine != "mean":
+        said = source.VOTE if parts.forest.combine == "vote" else "    @_softmax(said);\n"
+    return source.ADD_LINEAR.replace("$said", said)
+
+
+def _main(parts: Portable) -> str:
+    category, what = "", "" if parts.alone else " in every tree"
+    if _has_categories(parts):
+        category = (
+            "    if (@_categories[column] >= 0) {\n"
+            "        *value = @_category(column, text);\n"
+            "        return 1;\n    }\n"
+        )
+    if parts.alone:
+        show = '        printf("%d", @_apply(x));\n'
+    else:
+        show = (
+            "        {\n            int leaves[@_TREES];\n            @_apply(x, leaves);\n"
+            "            for (i = 0; i < @_TREES; i++)\n"
+            '                printf(i ? " %d" : "%d", leaves[i]);\n        }\n'
+        )
+    if parts.answer != VALUES:
+        what += ", its label"
+        show += '        printf(",%s", @_labels[@_label(x)]);\n'
+    what += " and its outputs."
+    text = source.MAIN.replace("$category", category).replace("$print", show)
+    return text.replace("$what", what)
+
+
+def _numbers(parts: Portable, name: str, code: str) -> str:
+    """The model's arrays, as far as the code speaks of them."""
+    forest = parts.forest
+    roots, weights, bias, left, right = forest._routing
+    if not len(bias):  # C has no empty arrays
+        weights, bias = np.zeros((1, forest.n_features)), np.zeros(1)
+        left = right = np.array([~0])
+    answers = forest._answers if not parts.linear else _stacked(parts, "leaf_values")
+    arrays: dict[str, Any] = {
+        "weights": weights,
+        "bias": bias,
+        "child": np.stack([left, right], axis=1),
+        "root": roots,
+        "first_leaf": forest._first_leaf,
+        "values": answers,
+    }
+    if parts.linear:
+        arrays["slopes"] = _stacked(parts, "leaf_weights")
+    elif parts.scores_to_shares:
+        arrays["shares"] = parts.leaf_shares
+    if forest.bounds is not None:
+        arrays["low"], arrays["high"] = forest.bounds
+    columns = parts.columns or ()
+    arrays["median"] = np.array([column.median for column in columns])
+    arrays["width"] = np.array([column.width for column in columns])
+    counts = [len(c.categories) if c.kind == CATEGORY else -1 for c in columns]
+    arrays["categories"] = np.array(counts)
+    arrays["missing"] = np.array(
+        [
+            column.categories.index(MISSING) if MISSING in column.categories else max(count, 0)
+            for column, count in zip(columns, counts, strict=True)
+        ]
+    )
+    text = [
+        _array(f"{name}_{key}", np.asarray(array))
+        for key, array in arrays.items()
+        if f"@_{key}[" in code
+    ]
+    if _has_categories(parts):
+        names = [category for column in columns for category in column.categories]
+        text.append(_strings(f"static const char *const {name}_category_names[]", names))
+    if parts.answer != VALUES:
+        labels = [str(label) for label in np.asarray(parts.classes).tolist()]
+        text.append(_strings(f"const char *const {name}_labels[{name}_OUTPUTS]", labels))
+    return "\n".join(text)
+
+
+def _stacked(parts: Portable, what: str) -> np.ndarray:
+    return np.concatenate([getattr(tree, what) for tree in parts.forest.trees])
+
+
+def _array(name: str, array: np.ndarray) -> str:
+    kind = "double" if array.dtype.kind == "f" else "int"
+    shape = "".join(f"[{size}]" for size in array.shape)
+
+    def braced(part: Any, indent: str) -> str:
+        if isinstance(part[0], list):
+            return "{" + f",\n{indent}".join(braced(p, f"{indent} ") for p in part) + "}"
+        return "{" + _wrapped([repr(value) for value in part], indent) + "}"
+
+    return f"static const {kind} {name}{shape} = {braced(array.tolist(), ' ')};\n"
+
+
+def _wrapped(words: list[str], indent: str, width: int = 96) -> str:
+    lines, line = [], ""
+    for word in words:
+        if line and len(line) + len(word) + 2 > width:
+            lines.append(line)
+            line = ""
+        line += f"{word}, "
+    return f"\n{indent}".join([*lines, line]).rstrip(", ")
+
+
+def _strings(declaration: str, texts: list[str]) -> str:
+    words = [f'"{_escaped(text)}"' for text in texts]
+    return f"{declaration} = {{\n    {_wrapped(words, '    ')}}};\n"
+
+
+def _escaped(text: str) -> str:
+    """UTF-8 as C takes it; octal, because hexadecimal escapes would swallow what follows."""
+    plain = set(map(ord, " !#$%&'()*+,-./:;<=>@[]^_`{|}~")) | set(range(48, 58))
+    plain |= set(range(65, 91)) | set(range(97, 123))
+    return "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode())

@@ -1,0 +1,330 @@
+"""The C of exported models: pieces of code, in which @ stands for the model's name.
+
+`c` chooses the pieces that a model needs and puts its numbers before them. C99, no allocation, no
+library but, where a piece says so, the mathematical one.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ADD_CONSTANT",
+    "ADD_LINEAR",
+    "APPLY_FOREST",
+    "APPLY_TREE",
+    "AS_THEY_ARE",
+    "BEST",
+    "CATEGORY",
+    "CLIP",
+    "DOT",
+    "ENCODE",
+    "FILL",
+    "FLAGS",
+    "LABEL",
+    "MAIN",
+    "MANY_ROWS",
+    "OUTPUTS",
+    "PREDICT",
+    "SHARES_BY_LEAF",
+    "SOFTMAX",
+    "VOTE",
+]
+
+FLAGS = """\
+/* Sums must be added as they are written: no fused multiply-adds, no reordering. */
+#if defined(__FAST_MATH__)
+#error "compile without -ffast-math: it reorders sums and ignores missing values"
+#endif
+#if FLT_EVAL_METHOD == 2
+#error "compile for a processor with double arithmetic (GCC on x86: -msse2 -mfpmath=sse)"
+#endif
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off") /* GCC does not know the standard's pragma */
+#elif defined(_MSC_VER)
+#pragma fp_contract(off)
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
+"""
+
+DOT = """\
+/* Eight running sums, folded by halves, then the remaining features one by one. */
+static double @_dot(const double *w, const double *x)
+{
+    double sum[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+    int i, j;
+    for (i = 0; i + 8 <= @_WIDTH; i += 8)
+        for (j = 0; j < 8; j++)
+            sum[j] += w[i + j] * x[i + j];
+    for (j = 0; j < 4; j++)
+        sum[j] += sum[j + 4];
+    sum[0] += sum[2];
+    sum[1] += sum[3];
+    sum[0] += sum[1];
+    for (; i < @_WIDTH; i++)
+        sum[0] += w[i] * x[i];
+    return sum[0];
+}
+
+/* From a node to a leaf: right where w.x + b >= 0. */
+static int @_route(int node, const double *x)
+{
+    while (node >= 0)
+        node = @_child[node][@_dot(@_weights[node], x) + @_bias[node] >= 0.0];
+    return ~node;
+}
+"""
+
+AS_THEY_ARE = """\
+static const double *@_encoded(const double *x, double *room)
+{
+    (void)room;
+    return x;
+}
+"""
+
+FILL = """\
+/* Missing values become the column's median; a row without any is used as it is. */
+static const double *@_encoded(const double *x, double *room)
+{
+    int i, missing = 0;
+    for (i = 0; i < @_COLUMNS; i++)
+        missing |= x[i] != x[i];
+    if (!missing)
+        return x;
+    for (i = 0; i < @_COLUMNS; i++)
+        room[i] = x[i] != x[i] ? @_median[i] : x[i];
+    return room;
+}
+"""
+
+ENCODE = """\
+/* Numbers: the median for a missing value, and an indicator where the column has one.
+   Categories: a column of 0 and 1 for each, and one for all others where the column has one. */
+static const double *@_encoded(const double *x, double *room)
+{
+    double *to = room;
+    int i, j;
+    for (i = 0; i < @_COLUMNS; i++) {
+        int missing = x[i] != x[i];
+        if (@_categories[i] < 0) {
+            *to++ = missing ? @_median[i] : x[i];
+            if (@_width[i] == 2)
+                *to++ = missing;
+        } else {
+            int known = !missing && x[i] >= 0.0 && x[i] < @_categories[i];
+            int code = missing ? @_missing[i] : known ? (int)x[i] : @_categories[i];
+            for (j = 0; j < @_width[i]; j++)
+                *to++ = j == code;
+        }
+    }
+    return room;
+}
+"""
+
+CATEGORY = """\
+int @_category(int column, const char *text)
+{
+    int i, first = 0;
+    if (column < 0 || column >= @_COLUMNS)
+        return -1;
+    for (i = 0; i < column; i++)
+        first += @_categories[i] < 0 ? 0 : @_categories[i];
+    for (i = 0; i < @_categories[column]; i++)
+        if (strcmp(text, @_category_names[first + i]) == 0)
+            return i;
+    return -1;
+}
+"""
+
+BEST = """\
+/* The largest of the outputs, the first of equal ones. */
+static int @_best(const double *out)
+{
+    int k, best = 0;
+    for (k = 1; k < @_OUTPUTS; k++)
+        if (out[k] > out[best])
+            best = k;
+    return best;
+}
+"""
+
+SOFTMAX = """\
+static void @_softmax(double *out)
+{
+    double largest = out[@_best(out)], total = 0.0;
+    int k;
+    for (k = 0; k < @_OUTPUTS; k++)
+        total += out[k] = exp(out[k] - largest);
+    for (k = 0; k < @_OUTPUTS; k++)
+        out[k] /= total;
+}
+"""
+
+ADD_CONSTANT = """\
+static void @_add(int leaf, const double *x, double *out)
+{
+    int k;
+    (void)x;
+    for (k = 0; k < @_OUTPUTS; k++)
+        out[k] += @_values[leaf][k];
+}
+"""
+
+ADD_LINEAR = """\
+static void @_add(int leaf, const double *x, double *out)
+{
+    double said[@_OUTPUTS];
+    int k;
+    for (k = 0; k < @_OUTPUTS; k++)
+        said[k] = @_values[leaf][k] + @_dot(@_slopes[leaf][k], x);
+$said    for (k = 0; k < @_OUTPUTS; k++)
+        out[k] += said[k];
+}
+"""
+
+CLIP = """\
+    for (k = 0; k < @_OUTPUTS; k++) {
+        said[k] = said[k] < @_low[k] ? @_low[k] : said[k];
+        said[k] = said[k] > @_high[k] ? @_high[k] : said[k];
+    }
+"""
+
+VOTE = """\
+    {
+        int best = @_best(said);
+        for (k = 0; k < @_OUTPUTS; k++)
+            said[k] = k == best;
+    }
+"""
+
+OUTPUTS = """\
+/* The mean over all trees, added in their order, of an encoded row. */
+static void @_outputs(const double *x, double *out)
+{
+    int k, tree;
+    for (k = 0; k < @_OUTPUTS; k++)
+        out[k] = 0.0;
+    for (tree = 0; tree < @_TREES; tree++)
+        @_add(@_route(@_root[tree], x), x, out);
+    for (k = 0; k < @_OUTPUTS; k++)
+        out[k] /= @_TREES;
+}
+"""
+
+APPLY_TREE = """\
+int @_apply(const double *x)
+{
+    double room[@_WIDTH];
+    return @_route(@_root[0], @_encoded(x, room));
+}
+"""
+
+APPLY_FOREST = """\
+void @_apply(const double *x, int *leaves)
+{
+    double room[@_WIDTH];
+    const double *row = @_encoded(x, room);
+    int tree;
+    for (tree = 0; tree < @_TREES; tree++)
+        leaves[tree] = @_route(@_root[tree], row) - @_first_leaf[tree];
+}
+"""
+
+PREDICT = """\
+void @_predict(const double *x, double *out)
+{
+    double room[@_WIDTH];
+    @_outputs(@_encoded(x, room), out);
+$then}
+"""
+
+SHARES_BY_LEAF = """\
+void @_predict(const double *x, double *out)
+{
+    memcpy(out, @_shares[@_apply(x)], sizeof @_shares[0]);
+}
+"""
+
+LABEL = """\
+int @_label(const double *x)
+{
+    double room[@_WIDTH], out[@_OUTPUTS];
+    @_outputs(@_encoded(x, room), out);
+    return @_best(out);
+}
+"""
+
+MANY_ROWS = """\
+void @_apply_rows(const double *X, size_t rows, int *leaves)
+{
+    size_t i;
+    for (i = 0; i < rows; i++)
+$apply}
+
+void @_predict_rows(const double *X, size_t rows, double *out)
+{
+    size_t i;
+    for (i = 0; i < rows; i++)
+        @_predict(X + i * @_COLUMNS, out + i * @_OUTPUTS);
+}
+"""
+
+MAIN = """\
+#ifdef @_MAIN
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Reads rows of cells separated by commas, without quotes, and prints for each: its leaf$what
+   Missing values are empty cells, ?, NA or nan. */
+static int @_cell(int column, char *text, double *value)
+{
+    static const char *const missing[] = {"", "?", "NA", "nan"};
+    char *end = text + strlen(text);
+    size_t i;
+    while (*text == ' ')
+        text++;
+    while (end > text && strchr(" \\r\\n", end[-1]))
+        *--end = 0;
+    for (i = 0; i < sizeof missing / sizeof *missing; i++)
+        if (strcmp(text, missing[i]) == 0) {
+            *value = strtod("nan", NULL);
+            return 1;
+        }
+$category    (void)column;
+    *value = strtod(text, &end);
+    return *end == 0;
+}
+
+int main(void)
+{
+    static char line[64 * @_COLUMNS + 4096];
+    static double x[@_COLUMNS], out[@_OUTPUTS];
+    long number;
+    for (number = 1; fgets(line, sizeof line, stdin); number++) {
+        char *cell = line;
+        int i, good = 1;
+        for (i = 0; good && i < @_COLUMNS; i++) {
+            char *comma = strchr(cell, ',');
+            int last = i == @_COLUMNS - 1;
+            good = last == (comma == NULL);
+            if (comma)
+                *comma = 0;
+            good = good && @_cell(i, cell, &x[i]);
+            cell = comma ? comma + 1 : cell;
+        }
+        if (!good) {
+            fprintf(stderr, "line %ld must have %d cells that the model knows how to read\\n",
+                    number, @_COLUMNS);
+            return 2;
+        }
+$print        @_predict(x, out);
+        for (i = 0; i < @_OUTPUTS; i++)
+            printf(",%.17g", out[i]);
+        printf("\\n");
+    }
+    return 0;
+}
+#endif
+"""

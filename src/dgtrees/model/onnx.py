@@ -1,0 +1,269 @@
+"""A model as an ONNX graph: rows as users have them in, labels or values and leaves out.
+
+The encoder becomes nodes of the graph, the tree a matrix product and a TreeEnsemble (see
+`onnx_routing`, which makes leaves agree with Python to the last row), leaf contents a look-up.
+Everything is computed in float64. Needs the package onnx; a runtime such as onnxruntime runs it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dgtrees.data.encoder import NUMBER, Column
+from dgtrees.model.onnx_graph import Graph, fixed_order_dot
+from dgtrees.model.onnx_routing import leaves_of_rows
+from dgtrees.model.portable import CLASSES, VALUES, Portable, portable
+
+__all__ = ["export_onnx"]
+
+OPSET, OPSET_ML, IR_VERSION = 18, 3, 8
+"""Old enough for runtimes of the last years, new enough for what is used here."""
+
+_LARGEST = 2 * 2**30 - 2**20  # what a protobuf message can hold, less the room for the graph
+_DTYPES = ("double", "float")
+
+
+def export_onnx(model: Any, path: Any = None, *, dtype: str = "double") -> Any:
+    """A fitted model as ONNX, which any runtime can run without Python.
+
+    A model of numbers only has one input, ``X`` of shape (rows, columns). A model with categories
+    has an input of shape (rows, 1) for every column, named like it: numbers, and strings for
+    categories. Missing numbers are NaN, a missing category is the text "(missing)".
+
+    Outputs are ``label`` and ``probabilities`` for classifiers, ``variable`` for regressors,
+    ``label`` and ``scores`` for bandit policies, and always ``leaf``: (rows,), or (rows, trees)
+    for forests. A name that a column has already gets an underscore behind it.
+
+    Parameters
+    ----------
+    model : fitted estimator, policy or ObliqueTree
+    path : path, optional
+        Where to write the file.
+    dtype : {"double", "float"}
+        Type of the numbers that go in. They are computed with in float64 either way.
+
+    Returns
+    -------
+    onnx.ModelProto
+
+    Examples
+    --------
+    >>> from dgtrees import ObliqueTree
+    >>> tree = ObliqueTree.complete([[1.0, -1.0]], [0.0], [[10.0], [20.0]])
+    >>> [output.name for output in export_onnx(tree).graph.output]
+    ['variable', 'leaf']
+    """
+    if dtype not in _DTYPES:
+        raise ValueError(f"dtype must be one of {', '.join(_DTYPES)}, got {dtype!r}")
+    parts = portable(model)
+    _check_size(parts)
+    graph = Graph(taken=[column.name for column in parts.columns or ()])
+    types = graph.onnx.TensorProto
+    number = types.DOUBLE if dtype == "double" else types.FLOAT
+    inputs, rows = _encoded(graph, parts, number)
+    answers = _answers(graph, rows, parts)
+    taken = {value.name for value in inputs}
+    outputs = []
+    for name, (value, kind, shape) in answers.items():
+        while name in taken:
+            name += "_"
+        graph.nodes.append(graph.onnx.helper.make_node("Identity", [value], [name]))
+        outputs.append(graph.onnx.helper.make_tensor_value_info(name, kind, shape))
+    made = graph.onnx.helper.make_graph(graph.nodes, parts.kind, inputs, outputs, graph.constants)
+    opsets = [("", OPSET), ("ai.onnx.ml", OPSET_ML)]
+    whole = graph.onnx.helper.make_model(
+        made,
+        opset_imports=[graph.onnx.helper.make_opsetid(*opset) for opset in opsets],
+        producer_name="dgtrees",
+        ir_version=IR_VERSION,
+    )
+    if path is not None:
+        Path(path).write_bytes(whole.SerializeToString())
+    return whole
+
+
+def _check_size(parts: Portable) -> None:
+    numbers = 0
+    for tree in parts.forest.trees:
+        numbers += 2 * tree.weights.size + tree.leaf_values.size
+        numbers += 0 if tree.leaf_weights is None else tree.leaf_weights.size
+    if 8 * numbers > _LARGEST:
+        raise ValueError(
+            f"an ONNX file can hold 2 GiB, this {parts.kind} needs {8 * numbers / 2**30:.1f}: "
+            "prune it or train a smaller one, or use the model file, which has no limit"
+        )
+
+
+# Rows
+
+
+def _encoded(graph: Graph, parts: Portable, number: int) -> tuple[list[Any], str]:
+    """Inputs of the graph, and the encoded rows as float64 (rows, encoded columns)."""
+    make, types = graph.onnx.helper.make_tensor_value_info, graph.onnx.TensorProto
+    columns = parts.columns
+    if columns is None or all(column.kind == NUMBER for column in columns):
+        inputs = [make("X", number, ["rows", parts.n_inputs])]
+        rows = graph.cast("X", "DOUBLE")
+        return inputs, rows if columns is None else _filled(graph, rows, list(columns))
+    inputs, blocks = [], []
+    for column in columns:
+        kind = number if column.kind == NUMBER else types.STRING
+        inputs.append(make(column.name, kind, ["rows", 1]))
+        if column.kind == NUMBER:
+            values = graph.cast(column.name, "DOUBLE")
+            blocks.append(_filled(graph, values, [column]))
+        else:
+            blocks.append(_one_hot(graph, column))
+    names = [value.name for value in inputs]
+    if len(set(names)) < len(names) or "" in names:
+        raise ValueError(
+            f"columns must have different names to be inputs of an ONNX graph, got {names}: rename "
+            "them and fit again, or export C"
+        )
+    return inputs, graph.add("Concat", *blocks, axis=1)
+
+
+def _filled(graph: Graph, rows: str, columns: list[Column]) -> str:
+    """Numbers with medians for NaN, and an indicator beside the columns that have one."""
+    missing = graph.add("IsNaN", rows)
+    medians = graph.constant([[column.median for column in columns]], np.float64)
+    filled = graph.add("Where", missing, medians, rows)
+    marked = [j for j, column in enumerate(columns) if column.indicator]
+    if not marked:
+        return filled
+    marks = graph.columns(graph.cast(missing, "DOUBLE"), marked)
+    order: list[int] = []
+    for j, column in enumerate(columns):
+        order += [j, len(columns) + marked.index(j)] if column.indicator else [j]
+    return graph.columns(graph.add("Concat", filled, marks, axis=1), order)
+
+
+def _one_hot(graph: Graph, column: Column) -> str:
+    """A category as columns of 0 and 1; what was never seen goes with the others, or to zeros."""
+    known = len(column.categories)
+    code = graph.add(
+        "LabelEncoder",
+        graph.squeezed(column.name, 1),
+        domain="ai.onnx.ml",
+        keys_strings=list(column.categories),
+        values_int64s=list(range(known)),
+        default_int64=known,
+    )
+    return graph.add("Gather", graph.constant(np.eye(known + 1, column.width)), code, axis=0)
+
+
+# Answers
+
+
+def _answers(graph: Graph, rows: str, parts: Portable) -> dict[str, tuple[str, int, list]]:
+    """Outputs by name: the value, its type and its shape."""
+    forest, types = parts.forest, graph.onnx.TensorProto
+    leaves = leaves_of_rows(graph, rows, forest)
+    leaf = graph.add("Sub", leaves, graph.constant(forest._first_leaf, np.int64))
+    shape: list = ["rows", forest.n_outputs]
+    outputs = _outputs(graph, rows, leaves, parts)
+    found: dict[str, tuple[str, int, list]] = {}
+    if parts.answer == VALUES:
+        found["variable"] = (outputs, types.DOUBLE, shape)
+    else:
+        best = graph.add("ArgMax", outputs, axis=1, keepdims=0)
+        labels, kind = _labels(parts, types)
+        label = graph.add("Gather", graph.constant(labels), best, axis=0)
+        found["label"] = (label, kind, ["rows"])
+        if parts.scores_to_shares:
+            if parts.linear:
+                outputs = graph.add("Softmax", outputs, axis=1)
+            else:
+                table = graph.constant(parts.leaf_shares)
+                outputs = graph.add("Gather", table, graph.squeezed(leaves, 1), axis=0)
+        name = "probabilities" if parts.answer == CLASSES else "scores"
+        found[name] = (outputs, types.DOUBLE, shape)
+    if parts.alone:
+        found["leaf"] = (graph.squeezed(leaf, 1), types.INT64, ["rows"])
+    else:
+        found["leaf"] = (leaf, types.INT64, ["rows", len(forest)])
+    return found
+
+
+def _labels(parts: Portable, types: Any) -> tuple[np.ndarray, int]:
+    """Class labels as an array that ONNX has a type for."""
+    classes = np.asarray(parts.classes)
+    kinds = {"b": (np.bool_, types.BOOL), "f": (np.float64, types.DOUBLE)}
+    kinds |= dict.fromkeys("iu", (np.int64, types.INT64))
+    if classes.dtype.kind in kinds:
+        dtype, kind = kinds[classes.dtype.kind]
+        return classes.astype(dtype), kind
+    if classes.dtype.kind == "U" or all(isinstance(label, str) for label in classes.tolist()):
+        return classes.astype(object), types.STRING
+    raise ValueError(
+        "classes must be all text or all numbers to be an ONNX output, got "
+        f"{classes.tolist()[:4]}: fit with labels of one type, or export C"
+    )
+
+
+def _outputs(graph: Graph, rows: str, leaves: str, parts: Portable) -> str:
+    """What `ObliqueForest.predict` answers, added in the order of the trees: (rows, outputs)."""
+    forest = parts.forest
+    table = None if parts.linear else graph.constant(forest._answers)
+
+    def answer(inner: Graph, leaf: str) -> str:
+        if table is not None:
+            return inner.add("Gather", table, leaf, axis=0)
+        return _said(inner, linear(inner, leaf), parts)
+
+    if parts.linear:
+        linear = _linear_outputs(graph, rows, parts)
+    if len(forest) == 1:
+        return answer(graph, graph.squeezed(leaves, 1))
+    count = graph.add("Shape", rows, start=0, end=1)
+    width = graph.constant([forest.n_outputs], np.int64)
+    zero = graph.onnx.numpy_helper.from_array(np.zeros(1))
+    start = graph.add("ConstantOfShape", graph.add("Concat", count, width, axis=0), value=zero)
+    by_tree = graph.add("Transpose", leaves, perm=[1, 0])
+    total = graph.scan(
+        [start],
+        [by_tree],
+        lambda inner, sums, leaf: [inner.add("Add", sums, answer(inner, leaf))],
+        (graph.onnx.TensorProto.DOUBLE, forest.n_outputs),
+    )
+    return graph.add("Div", total, graph.constant(float(len(forest))))
+
+
+def _linear_outputs(graph: Graph, rows: str, parts: Portable) -> Any:
+    """A function that adds the outputs of linear leaves to a graph, one output after the other.
+
+    Slopes of the rows' leaves are looked up for one output at a time: (rows, columns) numbers.
+    """
+    trees, d = parts.forest.trees, parts.forest.n_features
+    values = graph.constant(np.concatenate([tree.leaf_values for tree in trees]))
+    slopes = np.concatenate([np.asarray(tree.leaf_weights) for tree in trees])
+    by_output = graph.constant(slopes.transpose(1, 0, 2))
+
+    def linear(inner: Graph, leaf: str) -> str:
+        def one_output(innermost: Graph, slope: str) -> list[str]:
+            product = innermost.add("Mul", innermost.add("Gather", slope, leaf, axis=0), rows)
+            return [fixed_order_dot(innermost, product, d)]
+
+        double = graph.onnx.TensorProto.DOUBLE
+        products = inner.scan([], [by_output], one_output, (double, None))
+        products = inner.add("Transpose", products, perm=[1, 0])
+        return inner.add("Add", inner.add("Gather", values, leaf, axis=0), products)
+
+    return linear
+
+
+def _said(graph: Graph, outputs: str, parts: Portable) -> str:
+    """Outputs of one tree as they enter the mean, as `ObliqueForest._said` has them."""
+    forest = parts.forest
+    if forest.combine == "vote":
+        best = graph.add("ArgMax", outputs, axis=1, keepdims=0)
+        return graph.add("Gather", graph.constant(np.eye(forest.n_outputs)), best, axis=0)
+    if forest.combine == "softmax":
+        return graph.add("Softmax", outputs, axis=1)
+    if forest.bounds is not None:
+        low, high = (graph.constant(bound) for bound in forest.bounds)
+        return graph.add("Min", graph.add("Max", outputs, low), high)
+    return outputs

@@ -1,0 +1,158 @@
+"""export_text: a model's rules in the manner of scikit-learn's function of that name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from dgtrees.model.portable import Portable, portable
+from dgtrees.model.text import joined, linear_terms
+from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = ["checked_class_names", "export_text", "leaf_functions"]
+
+
+def export_text(
+    model: Any,
+    *,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    max_depth: int = 10,
+    spacing: int = 3,
+    decimals: int = 2,
+    show_weights: bool = False,
+    max_weights: int | None = 4,
+) -> str:
+    """Rules of a tree, or of every tree of a forest, as text.
+
+    Parameters
+    ----------
+    model : fitted estimator, policy or ObliqueTree
+    feature_names : sequence of str, optional
+        Names of the encoded columns (``encoded_feature_names_``), instead of the model's own.
+    class_names : sequence of str, optional
+        Names of the classes, instead of the labels.
+    max_depth : int, default 10
+        Levels of decisions to show; what is left out is named as truncated.
+    spacing : int, default 3
+        Width of the lines that show the level.
+    decimals : int, default 2
+        Digits after the point of leaf values. Weights, whose size depends on the units of the
+        columns, have one significant digit more than that.
+    show_weights : bool, default False
+        Whether to show the probabilities of all classes in a leaf.
+    max_weights : int or None, default 4
+        Weights shown of a decision, largest first (times the column's spread where it is known);
+        None shows all.
+
+    Examples
+    --------
+    >>> from dgtrees import ObliqueTree
+    >>> tree = ObliqueTree.complete([[1.0, -2.0]], [0.5], [[10.0], [20.0]])
+    >>> print(export_text(tree, feature_names=["height", "age"]))
+    |--- -2 age + 1 height + 0.5 <  0
+    |   |--- value: [10.00]
+    |--- -2 age + 1 height + 0.5 >= 0
+    |   |--- value: [20.00]
+    """
+    least = {"max_depth": (max_depth, 0), "spacing": (spacing, 1), "decimals": (decimals, 0)}
+    for name, (value, smallest) in least.items():
+        if value < smallest:
+            raise ValueError(f"{name} must be at least {smallest}, got {value}")
+    parts = portable(model)
+    names = parts.named_features(feature_names)
+    classes = checked_class_names(parts, class_names)
+    shown = len(names) if max_weights is None else max_weights
+    lines: list[str] = []
+
+    def write(tree: ObliqueTree, child: int, level: int) -> None:
+        before = ("|" + " " * spacing) * level + "|" + "-" * spacing + " "
+        if child < 0:
+            leaf = _leaf(parts, tree, ~child, names, classes, shown, decimals, show_weights)
+            lines.extend(before + line for line in leaf)
+            return
+        if level >= max_depth:
+            lines.append(f"{before}truncated branch of depth {_depth_below(tree, child)}")
+            return
+        split = joined(
+            linear_terms(
+                tree.weights[child],
+                tree.bias[child],
+                names,
+                shown,
+                decimals + 1,
+                parts.feature_scale,
+            )
+        )
+        for side, sign in ((tree.left, "< "), (tree.right, ">=")):
+            lines.append(f"{before}{split} {sign} 0")
+            write(tree, int(side[child]), level + 1)
+
+    for number, tree in enumerate(parts.forest.trees):
+        if not parts.alone:
+            lines.append(f"tree {number}")
+        write(tree, 0 if tree.n_nodes else ~0, 0)
+    return "\n".join(lines)
+
+
+def checked_class_names(parts: Portable, given: Sequence[str] | None) -> list[str] | None:
+    """Names of the classes, or None where leaves hold values."""
+    if given is None:
+        return parts.class_names
+    if len(given) != parts.forest.n_outputs:
+        raise ValueError(
+            f"class_names must name the {parts.forest.n_outputs} classes, got {len(given)} names"
+        )
+    return [str(name) for name in given]
+
+
+def leaf_functions(
+    tree: ObliqueTree,
+    leaf: int,
+    names: Sequence[str],
+    classes: Sequence[str] | None,
+    max_weights: int,
+    digits: int,
+    feature_scale: np.ndarray | None,
+) -> list[str]:
+    """The linear functions of a leaf, one a line."""
+    assert tree.leaf_weights is not None
+    lines = []
+    for k, weights in enumerate(tree.leaf_weights[leaf]):
+        terms = linear_terms(
+            weights, tree.leaf_values[leaf, k], names, max_weights, digits, feature_scale
+        )
+        what = "value" if tree.n_outputs == 1 else f"value {k}"
+        lines.append(f"{what if classes is None else f'score of {classes[k]}'}: {joined(terms)}")
+    return lines
+
+
+def _leaf(
+    parts: Portable,
+    tree: ObliqueTree,
+    leaf: int,
+    names: Sequence[str],
+    classes: Sequence[str] | None,
+    max_weights: int,
+    decimals: int,
+    show_weights: bool,
+) -> list[str]:
+    if tree.leaf_weights is not None:
+        look = (names, classes, max_weights, decimals + 1, parts.feature_scale)
+        return leaf_functions(tree, leaf, *look)
+    values = tree.leaf_values[leaf]
+    if classes is None:
+        return [f"value: [{', '.join(f'{value:.{decimals}f}' for value in values)}]"]
+    label = f"class: {classes[int(values.argmax())]}"
+    if not show_weights:
+        return [label]
+    shares = ", ".join(f"{share:.{decimals}f}" for share in softmax(values))
+    return [f"weights: [{shares}] {label}"]
+
+
+def _depth_below(tree: ObliqueTree, node: int) -> int:
+    children = (int(tree.left[node]), int(tree.right[node]))
+    return 1 + max(0 if child < 0 else _depth_below(tree, child) for child in children)
