@@ -20,7 +20,9 @@ def explain(
         str, typer.Argument(help="Model file that dgt fit wrote; - reads standard input.")
     ],
     table: Annotated[str, typer.Argument(help="Table with the row; - reads standard input.")],
-    row: Annotated[int, typer.Option(help="Which row, counted from 0; the first if not given.")] = 0,
+    row: Annotated[
+        int, typer.Option(help="Which row, counted from 0; the first if not given.")
+    ] = 0,
     features: Annotated[int, typer.Option(help="Columns to name of every decision.")] = 3,
     background: Annotated[
         str | None,
