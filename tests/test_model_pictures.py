@@ -123,6 +123,13 @@ def test_text_stays_inside_its_box():
         assert any(f.x0 <= inner.x0 and inner.x1 <= f.x1 + 1 and f.y0 <= inner.y0 for f in frames)
 
 
+def test_long_names_keep_the_end_that_tells_them_apart():
+    names = [f"the measurement of the sensor number {j}" for j in range(4)]
+    shown = set(words(plot_tree(tree(height=6), feature_names=names), "feature"))
+    assert {name[-1] for name in shown} == set("0123")
+    assert all(name.startswith("the") and "…" in name for name in shown)
+
+
 def test_deeper_trees_are_cut_and_the_picture_says_so():
     ax = plot_tree(tree(height=8))
     assert len(boxes(ax)) == 63

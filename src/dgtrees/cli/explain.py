@@ -115,10 +115,9 @@ def _sum(shares: dict[str, Any], features: int) -> str:
         return ", ".join(f"{number:{sign}.3g}" for number in np.atleast_1d(value))
 
     lines = [f"{shares['of']}: {said(shares['base'])} on average, {said(shares['sum'])} here"]
-    width = max(len(name) for name in order[:features])
-    lines += [f"    {name:<{width}}  {said(columns[name], '+')}" for name in order[:features]]
-    rest = order[features:]
-    if rest:
-        added = np.sum([columns[name] for name in rest], axis=0)
-        lines.append(f"    ({len(rest)} more)  {said(added, '+')}")
+    added = {name: columns[name] for name in order[:features]}
+    if rest := order[features:]:
+        added[f"({len(rest)} more)"] = np.sum([columns[name] for name in rest], axis=0)
+    width = max(len(name) for name in added)
+    lines += [f"    {name:<{width}}  {said(value, '+')}" for name, value in added.items()]
     return "\n".join(lines)

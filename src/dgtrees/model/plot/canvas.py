@@ -69,17 +69,25 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def fitted(text: str, width: float, size: float) -> str:
-    """The text, or as much of it as fits into so many inches at this font size."""
+    """The text, or as much of its two ends as fits into so many inches at this font size.
+
+    Names of columns and classes often differ at their ends only.
+    """
     if _inches(text, size) <= width:
         return text
+
+    def cut(kept: int) -> str:
+        tail = kept * 2 // 5
+        return f"{text[: kept - tail].rstrip()}…{text[len(text) - tail :].lstrip()}"
+
     fits, too_long = 1, len(text)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
-        if _inches(text[:middle].rstrip() + "…", size) <= width:
+        if _inches(cut(middle), size) <= width:
             fits = middle
         else:
             too_long = middle
-    return text[:fits].rstrip() + "…"
+    return cut(fits)
 
 
 @lru_cache(maxsize=10_000)
