@@ -25,6 +25,9 @@ _HOMES = {
     "Recipe": "dgtrees.learn.recipe",
     "TAOClassifier": "dgtrees.baselines.tao",
     "TAORegressor": "dgtrees.baselines.tao",
+    "contributions": "dgtrees.model.contributions",
+    "explain": "dgtrees.model.explain",
+    "plot_tree": "dgtrees.model.plot",
     "export_c": "dgtrees.model.c",
     "export_dot": "dgtrees.model.dot",
     "export_onnx": "dgtrees.model.onnx",
@@ -53,11 +56,14 @@ __all__ = [
     "ObliqueForest",
     "ObliqueTree",
     "Recipe",
+    "contributions",
+    "explain",
     "export_c",
     "export_dot",
     "export_onnx",
     "export_text",
     "load",
+    "plot_tree",
 ]
 
 
