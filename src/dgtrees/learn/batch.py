@@ -14,10 +14,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dgtrees.errors import StateError
 from dgtrees.learn.keep import BestWeights, RunningAverage
@@ -25,6 +26,7 @@ from dgtrees.learn.losses import LOSSES, Loss, cross_entropy
 from dgtrees.learn.module import TrainableTree
 from dgtrees.learn.quantizers import AnnealedSigmoid
 from dgtrees.learn.recipe import Recipe
+from dgtrees.learn.team import ALONE, Team
 
 __all__ = ["Rows", "TrainingResult", "fit_tree", "make_module", "make_optimizer", "one_thread"]
 
@@ -46,6 +48,46 @@ class Rows:
 
     def __len__(self) -> int:
         return self.X.shape[0]
+
+    def take(self, rows: Tensor) -> Rows:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Rows(self.X[rows], self.y[rows], weight)
+
+    def batches(
+        self, size: int, generator: torch.Generator, epoch: int, done: int
+    ) -> Iterator[tuple[Rows, float]]:
+        """All rows in random batches, each with its share of the rows in the epoch's loss."""
+        for rows in list(torch.randperm(len(self), generator=generator).split(size))[done:]:
+            yield self.take(rows), float(len(rows))
+
+    def n_batches(self, size: int) -> int:
+        """Number of batches of so many rows."""
+        return -(-len(self) // size)
+
+    def scores(self, measure: Callable[[Rows], dict[str, float]]) -> dict[str, float]:
+        """What `measure` says of all rows."""
+        return measure(self)
+
+
+class Feed(Protocol):
+    """Where rows come from: `Rows` in memory, or a worker's `Share` of rows on disk.
+
+    Its length is the number of rows of all workers together.
+    """
+
+    def __len__(self) -> int: ...
+
+    def n_batches(self, size: int) -> int:
+        """Steps of an epoch, the same for all workers."""
+
+    def batches(
+        self, size: int, generator: torch.Generator, epoch: int, done: int
+    ) -> Iterator[tuple[Rows, float]]:
+        """Batches of an epoch without the first `done`, and how many rows each stands for."""
+
+    def scores(self, measure: Callable[[Rows], dict[str, float]]) -> dict[str, float]:
+        """What `measure` says of the rows of all workers."""
 
 
 @dataclass
@@ -245,28 +287,58 @@ class NoisePool:
         return torch.add(x, self.pool[start : start + x.numel()].view_as(x), alpha=size)
 
 
+@dataclass
+class Run:
+    """All that changes while a tree is trained: what a checkpoint has to hold.
+
+    `step` counts within the epoch under way, and `loss_sum` is the loss of its rows so far.
+    """
+
+    module: TrainableTree
+    optimizer: torch.optim.Optimizer
+    generator: torch.Generator
+    average: RunningAverage
+    best: BestWeights
+    result: TrainingResult = field(default_factory=TrainingResult)
+    step: int = 0
+    loss_sum: float = 0.0
+
+
+class Keeper(Protocol):
+    """Keeps checkpoints of a run."""
+
+    def resume(self, run: Run) -> None:
+        """Bring a new run to where the last checkpoint was made, if there is one."""
+
+    def after_step(self, run: Run) -> None:
+        """Called after every step but the last of an epoch."""
+
+    def after_epoch(self, run: Run) -> None:
+        """Called after every epoch."""
+
+
 def _epoch(
-    module: TrainableTree,
-    train: Rows,
+    run: Run,
+    forward: nn.Module,
+    train: Feed,
     recipe: Recipe,
     loss: Loss,
-    optimizer: torch.optim.Optimizer,
-    generator: torch.Generator,
     noise: NoisePool | None,
-    average: RunningAverage,
+    keeper: Keeper | None,
     span: tuple[float, float],
 ) -> float:
-    """One pass over the rows, from `span[0]` to `span[1]` of the schedule; the mean loss."""
+    """One pass over the rows, from `span[0]` to `span[1]` of the schedule; the sum of losses."""
+    module, optimizer = run.module, run.optimizer
     module.train()
-    total = 0.0
-    batches = torch.randperm(len(train), generator=generator).split(recipe.rows_a_step(len(train)))
-    for step, rows in enumerate(batches):
-        _set_rates(optimizer, module, recipe, span[0] + (span[1] - span[0]) * step / len(batches))
-        x = train.X[rows]
+    size = recipe.rows_a_step(len(train))
+    steps = train.n_batches(size)
+    batches = train.batches(size, run.generator, run.result.n_epochs + 1, run.step)
+    for step, (batch, count) in enumerate(batches, start=run.step):
+        _set_rates(optimizer, module, recipe, span[0] + (span[1] - span[0]) * step / steps)
+        x = batch.X
         if noise is not None:
             x = noise.add_to(x, recipe.noise(module.in_features))
-        weight = None if train.weight is None else train.weight[rows]
-        objective = _mean_loss(loss(module(x), train.y[rows]), len(rows), weight)
+        objective = _mean_loss(loss(forward(x), batch.y), len(batch), batch.weight)
         optimizer.zero_grad(set_to_none=True)
         objective.backward()
         if recipe.l1 or recipe.l2:
@@ -274,31 +346,37 @@ def _epoch(
         if recipe.clip:
             torch.nn.utils.clip_grad_norm_(module.parameters(), recipe.clip)
         optimizer.step()
-        average.update()
-        total += float(objective.detach()) * len(rows)
-    return total / len(train)
+        run.average.update()
+        run.step, run.loss_sum = step + 1, run.loss_sum + float(objective.detach()) * count
+        if keeper is not None and run.step < steps:
+            keeper.after_step(run)
+    total = run.loss_sum
+    run.step, run.loss_sum = 0, 0.0
+    return total
 
 
 @torch.enable_grad()
 def fit_tree(
     module: TrainableTree,
-    train: Rows,
+    train: Feed,
     recipe: Recipe,
     *,
     classification: bool,
-    validation: Rows | None = None,
+    validation: Feed | None = None,
     generator: torch.Generator | None = None,
     optimizer: torch.optim.Optimizer | None = None,
     noise: NoisePool | None = None,
     epochs: int | None = None,
     callbacks: tuple[Callback, ...] = (),
+    team: Team = ALONE,
+    keeper: Keeper | None = None,
 ) -> TrainingResult:
     """Train `module` in place and leave the best weights in it.
 
     Parameters
     ----------
     module : TrainableTree
-    train, validation : Rows
+    train, validation : Rows, or a worker's Share
         With validation rows, the weights of the epoch that did best on them are kept.
     recipe : Recipe
     classification : bool
@@ -311,35 +389,33 @@ def fit_tree(
         Overrides the recipe's number of passes.
     callbacks : tuple of callable(epoch, n_epochs, metrics)
         Called after every epoch; training stops where one returns True.
+    team : Team
+        The processes that train together.
+    keeper : Keeper, optional
+        Keeps checkpoints, from the last of which training goes on.
     """
     loss = _training_loss(recipe, classification)
     n_epochs = recipe.n_epochs(len(train)) if epochs is None else epochs
     optimizer = optimizer or make_optimizer(module, recipe)
     generator = generator or torch.Generator().manual_seed(0)
     if recipe.input_noise and noise is None:
-        noise = NoisePool(generator, recipe.batch_size * train.X.shape[1])
-    result = TrainingResult()
-    best = BestWeights(module)
-    average = RunningAverage(module, recipe.averaging)
+        noise = NoisePool(generator, recipe.batch_size * module.in_features)
+    average, best = RunningAverage(module, recipe.averaging), BestWeights(module)
+    run = Run(module, optimizer, generator, average, best)
+    result = run.result
+    if keeper is not None:
+        keeper.resume(run)
+    forward = team.synchronised(module)
     # Whoever sets a patience wants to stop as soon as it is exhausted.
     select_after = recipe.select_after * n_epochs if recipe.patience is None else 0
     with one_thread():
-        for epoch in range(1, n_epochs + 1):
+        while result.n_epochs < n_epochs and not result.stopped_early:
+            epoch = result.n_epochs + 1
             module.quantizer.set_progress((epoch - 1) / max(1, n_epochs - 1))
             span = ((epoch - 1) / n_epochs, epoch / n_epochs)
-            metrics = {
-                "loss": _epoch(
-                    module,
-                    train,
-                    recipe,
-                    loss,
-                    optimizer,
-                    generator,
-                    noise if recipe.input_noise else None,
-                    average,
-                    span,
-                )
-            }
+            noisy = noise if recipe.input_noise else None
+            loss_sum = _epoch(run, forward, train, recipe, loss, noisy, keeper, span)
+            metrics = {"loss": float(team.sum(np.float64(loss_sum))) / len(train)}
             if not math.isfinite(metrics["loss"]):
                 raise StateError(
                     f"the loss became {metrics['loss']} in epoch {epoch}: lower learning_rate "
@@ -347,7 +423,9 @@ def fit_tree(
                 )
             if validation is not None:
                 with average.in_place():
-                    scores = evaluate(module, validation, classification, loss)
+                    scores = validation.scores(
+                        lambda rows: evaluate(module, rows, classification, loss)
+                    )
                     metrics |= {f"val_{name}": value for name, value in scores.items()}
                     if epoch > select_after:
                         best.offer(_rank(metrics, recipe, classification), epoch)
@@ -358,8 +436,8 @@ def fit_tree(
                 result.stopped_early |= bool(callback(epoch, n_epochs, metrics))
             if validation is not None and recipe.patience is not None:
                 result.stopped_early |= epoch - best.epoch >= recipe.patience
-            if result.stopped_early:
-                break
+            if keeper is not None:
+                keeper.after_epoch(run)
     if best.state is None:
         average.install()
     else:
