@@ -22,6 +22,7 @@ _HOMES = {
     "Recipe": "dgtrees.learn.recipe",
     "TAOClassifier": "dgtrees.baselines.tao",
     "TAORegressor": "dgtrees.baselines.tao",
+    "fit_shards": "dgtrees.estimators.shards",
 }
 _KINDS = (
     "DGTClassifier",
@@ -41,6 +42,7 @@ __all__ = [
     "DGTreesError",
     "ObliqueTree",
     "Recipe",
+    "fit_shards",
     "load",
 ]
 

@@ -18,12 +18,15 @@ __all__ = ["ScratchRows"]
 class ScratchRows:
     """Encoded rows, targets and weights, written once and then read as arrays.
 
+    The arrays outlive the `with` block, after which nothing more can be written.
+
     Examples
     --------
-    >>> rows = ScratchRows()
-    >>> rows.append(Examples(np.ones((2, 3)), np.array([0, 1]), np.ones(2)))
-    >>> rows.append(Examples(np.zeros((1, 3)), np.array([1]), np.ones(1)))
-    >>> rows.examples().X.shape, rows.examples().y.tolist()
+    >>> with ScratchRows() as rows:
+    ...     rows.append(Examples(np.ones((2, 3)), np.array([0, 1]), np.ones(2)))
+    ...     rows.append(Examples(np.zeros((1, 3)), np.array([1]), np.ones(1)))
+    ...     examples = rows.examples()
+    >>> examples.X.shape, examples.y.tolist()
     ((3, 3), [0, 1, 1])
     """
 
@@ -34,6 +37,13 @@ class ScratchRows:
 
     def __len__(self) -> int:
         return self._rows
+
+    def __enter__(self) -> ScratchRows:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        for file in self._files:
+            file.close()
 
     def append(self, rows: Examples) -> None:
         """Write some rows."""

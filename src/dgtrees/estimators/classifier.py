@@ -120,13 +120,15 @@ class DGTClassifier(ClassTarget, DGTEstimator):
     def _training_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if self.class_weight is None:
             return weight
+        mass = np.bincount(y, weights=weight, minlength=len(self.classes_))
+        return weight * self._class_factors(mass, weight.sum())[y]
+
+    def _class_factors(self, mass: np.ndarray, total: float) -> np.ndarray:
+        if self.class_weight is None:
+            return np.ones(len(self.classes_))
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            mass = np.bincount(y, weights=weight, minlength=len(self.classes_))
-            by_class = weight.sum() / (len(self.classes_) * np.where(mass > 0, mass, 1.0))
-        else:
-            labels = self.classes_[y]
-            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
-        return weight * by_class[y]
+            return total / (len(self.classes_) * np.where(mass > 0, mass, 1.0))
+        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None

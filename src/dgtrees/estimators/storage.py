@@ -12,7 +12,7 @@ from dgtrees.errors import ModelFileError
 from dgtrees.learn.recipe import Recipe
 from dgtrees.model import file as model_file
 
-__all__ = ["restored", "save"]
+__all__ = ["parameters_of", "restored", "save", "unfitted"]
 
 # Arrays that describe the training rows; a model predicts without them.
 _EXTRAS = ("leaf_rows", "encoded_feature_scale")
@@ -22,7 +22,7 @@ def save(model: Any, path: Any) -> None:
     """Write a fitted estimator."""
     header = {
         "kind": type(model).__name__,
-        **_parameters(model),
+        **parameters_of(model),
         "encoder": model._encoder.to_json(),
         "feature_names": getattr(model, "feature_names_in_", np.empty(0)).tolist() or None,
         "n_features": int(model.n_features_in_),
@@ -46,11 +46,7 @@ def restored(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray]) 
 
 
 def _restored(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-    parameters = {name: _unpacked(value) for name, value in header["parameters"].items()}
-    if header["recipe"]:
-        fields = header["recipe"].items()
-        parameters["recipe"] = Recipe(**{name: _unpacked(value) for name, value in fields})
-    model: Any = kind(**parameters)
+    model = unfitted(kind, header)
     model.n_features_in_ = int(header["n_features"])
     if header["feature_names"]:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
@@ -79,7 +75,16 @@ def _restored(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray])
     return model
 
 
-def _parameters(model: Any) -> dict[str, Any]:
+def unfitted(kind: type, header: dict[str, Any]) -> Any:
+    """An estimator with the parameters that `parameters_of` packed."""
+    parameters = {name: _unpacked(value) for name, value in header["parameters"].items()}
+    if header["recipe"]:
+        fields = header["recipe"].items()
+        parameters["recipe"] = Recipe(**{name: _unpacked(value) for name, value in fields})
+    return kind(**parameters)
+
+
+def parameters_of(model: Any) -> dict[str, Any]:
     """Constructor parameters as JSON values; what JSON cannot hold becomes None."""
     parameters = model.get_params(deep=False)
     recipe = None

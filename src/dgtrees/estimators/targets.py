@@ -31,7 +31,9 @@ class ClassTarget(ClassifierMixin, TableEstimator):
         return len(self.classes_)
 
     def _learn_target(self, y: Any) -> None:
-        classes = np.unique(self._labels(y))
+        self._learn_classes(np.unique(self._labels(y)))
+
+    def _learn_classes(self, classes: np.ndarray) -> None:
         if len(classes) == 1:
             raise ValueError(
                 f"y must have at least 2 classes, got 1 class, {classes.tolist()[0]!r}: "

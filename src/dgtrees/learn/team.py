@@ -108,8 +108,7 @@ class _ProcessGroup(Team):
         return found
 
     def synchronised(self, module: nn.Module) -> nn.Module:
-        # Quantizers have no buffers that change, so there is nothing to send but gradients.
-        return nn.parallel.DistributedDataParallel(module, broadcast_buffers=False)
+        return nn.parallel.DistributedDataParallel(module)
 
 
 ALONE = Team(streams=False)
