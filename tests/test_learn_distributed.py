@@ -135,7 +135,7 @@ def test_a_worker_that_cannot_go_on_says_why(tmp_path):
         fit_shards(DGTClassifier(**OPTIONS), folder, "label", workers=2)
 
 
-class Interrupted(Exception):
+class StoppedError(Exception):
     pass
 
 
@@ -154,11 +154,11 @@ def test_a_run_goes_on_from_its_checkpoint_as_if_nothing_had_been(
         calls["after_epoch"] += 1
         within = run.step > 0
         if calls["after_epoch"] > 6 and within == (after == "a step"):
-            raise Interrupted
+            raise StoppedError
 
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint.Checkpoints, "after_epoch", keep_and_stop)
-        with pytest.raises(Interrupted):
+        with pytest.raises(StoppedError):
             fit_shards(DGTClassifier(**options), shards, "label", checkpoint=tmp_path)
     resumed = fit_shards(DGTClassifier(**options), shards, "label", checkpoint=tmp_path)
     assert same_tree(resumed, plain)

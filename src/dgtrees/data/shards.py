@@ -47,9 +47,7 @@ class Shards:
         """
         return range(len(self) * worker // workers, len(self) * (worker + 1) // workers)
 
-    def batches(
-        self, rows: range, columns: list[str] | None = None
-    ) -> Iterator[tuple[int, Batch]]:
+    def batches(self, rows: range, columns: list[str] | None = None) -> Iterator[tuple[int, Batch]]:
         """Rows as the files have them, each batch after the number of its first row."""
         before = 0
         for path, count in zip(self.paths, self.rows, strict=True):

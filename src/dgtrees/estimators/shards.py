@@ -225,9 +225,7 @@ class _Reader:
             whole.merge(part)
         self.model._encoder = whole.encoder()
 
-    def encoded(
-        self, shards: Shards, held_out: Shards | None
-    ) -> tuple[Examples, Examples | None]:
+    def encoded(self, shards: Shards, held_out: Shards | None) -> tuple[Examples, Examples | None]:
         """This worker's training rows and validation rows."""
         rank, size = self.team.rank, self.team.size
         with ScratchRows() as train, ScratchRows() as held:

@@ -415,7 +415,7 @@ def fit_tree(
             span = ((epoch - 1) / n_epochs, epoch / n_epochs)
             noisy = noise if recipe.input_noise else None
             loss_sum = _epoch(run, forward, train, recipe, loss, noisy, keeper, span)
-            metrics = {"loss": float(team.sum(np.float64(loss_sum))) / len(train)}
+            metrics = {"loss": float(team.sum(np.array(loss_sum))) / len(train)}
             if not math.isfinite(metrics["loss"]):
                 raise StateError(
                     f"the loss became {metrics['loss']} in epoch {epoch}: lower learning_rate "

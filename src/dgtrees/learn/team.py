@@ -18,7 +18,7 @@ from torch import distributed, nn
 
 from dgtrees.data.rows import Examples
 
-__all__ = ["ALONE", "Team", "join", "launched"]
+__all__ = ["ALONE", "Team", "join", "launched", "rank"]
 
 T = TypeVar("T")
 
@@ -118,6 +118,11 @@ ALONE = Team(streams=False)
 def launched() -> bool:
     """Whether this process was started as one of several, by torchrun or Ray Train."""
     return distributed.is_initialized() or {"RANK", "WORLD_SIZE", "MASTER_ADDR"} <= set(os.environ)
+
+
+def rank() -> int:
+    """Number of this process among those that were started with it."""
+    return distributed.get_rank() if distributed.is_initialized() else int(os.environ["RANK"])
 
 
 @contextmanager

@@ -212,9 +212,7 @@ class Trainer:
             slopes = np.where(self.constant, 0.0, slopes)
         return ObliqueTree(weights, tree.bias, tree.left, tree.right, tree.leaf_values, slopes)
 
-    def _prune(
-        self, tree: ObliqueTree, parts: Iterable[_Part], mean_weight: float
-    ) -> ObliqueTree:
+    def _prune(self, tree: ObliqueTree, parts: Iterable[_Part], mean_weight: float) -> ObliqueTree:
         """Drop leaves that training never reached, or only rows of next to no weight.
 
         With input noise, leaves that no clean row reaches have been trained all the same and
