@@ -20,7 +20,7 @@ from dgtrees.data.shards import find_shards, row_draws
 from dgtrees.errors import DataError, StateError
 from dgtrees.estimators import launch
 from dgtrees.learn import checkpoint, share
-from dgtrees.learn.batch import Rows
+from dgtrees.learn.rows import Rows
 from dgtrees.learn.scaling import moments, streamed_moments
 from dgtrees.learn.team import Team
 
@@ -68,6 +68,7 @@ def same_tree(one, other):
     )
 
 
+@pytest.mark.slow
 def test_two_workers_are_as_good_as_one_and_as_one_process_with_all_rows(shards, undisturbed):
     table, fresh = rows(), rows(seed=1)
     X, y = features(fresh), fresh["label"].to_numpy()
@@ -87,6 +88,7 @@ def test_two_workers_are_as_good_as_one_and_as_one_process_with_all_rows(shards,
     assert undisturbed.shards_report_ == {"rows": ROWS, "workers": 2, "restarts": 0}
 
 
+@pytest.mark.slow
 def test_the_model_is_like_any_other(undisturbed, tmp_path):
     X = features(rows(50, seed=2))
     undisturbed.save(tmp_path / "model.dgt")
@@ -107,6 +109,7 @@ def worker_process(folder, rank):
     raise AssertionError("there is no such worker")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
 def test_a_killed_worker_is_replaced_and_the_result_is_the_same(shards, undisturbed, tmp_path):
     model = DGTClassifier(**OPTIONS)
@@ -126,6 +129,7 @@ def test_a_killed_worker_is_replaced_and_the_result_is_the_same(shards, undistur
     assert model.history_ == undisturbed.history_
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_go_on_says_why(tmp_path):
     table = rows(400)
     bad = table.slice(200).set_column(0, "x0", pa.array([np.inf] * 200))
@@ -145,7 +149,7 @@ def test_a_run_goes_on_from_its_checkpoint_as_if_nothing_had_been(
 ):
     options = {"max_depth": 3, "max_epochs": 5, "random_state": 0, "validation_fraction": 0.2}
     plain = fit_shards(DGTClassifier(**options), shards, "label")
-    monkeypatch.setattr("dgtrees.estimators.shards._CHECKPOINT_STEPS", 4)
+    monkeypatch.setattr("dgtrees.estimators.shard_training._CHECKPOINT_STEPS", 4)
     calls = {"after_epoch": 0}
     keep = checkpoint.Checkpoints.after_epoch
 

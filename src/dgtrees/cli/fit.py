@@ -268,7 +268,7 @@ def _fit_shards(
     """Train on a folder of Parquet files; None where another worker reports and saves."""
     from dgtrees import fit_shards
     from dgtrees.data.shards import find_shards
-    from dgtrees.estimators.shards import ShardJob, scan_target
+    from dgtrees.estimators.shard_training import ShardJob, scan_target
     from dgtrees.learn.team import launched, rank
 
     if job.target is None:

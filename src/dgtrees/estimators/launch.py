@@ -22,7 +22,7 @@ import dgtrees
 from dgtrees import errors
 from dgtrees.estimators.progress import EpochCallback
 
-__all__ = ["FAILED", "JOB", "MODEL", "PROGRESS", "REPORT", "restarts", "run", "write_json"]
+__all__ = ["FAILED", "JOB", "MODEL", "PROGRESS", "REPORT", "run", "write_json"]
 
 JOB, PROGRESS, FAILED, REPORT = "job.json", "progress.json", "failed.json", "report.json"
 MODEL, LOG = "model.dgt", "workers.log"
@@ -66,11 +66,6 @@ def run(
                 _end(process)
         _raise_what_failed(process.returncode, place, max_restarts, kept=folder is not None)
         return dgtrees.load(place / MODEL), json.loads((place / REPORT).read_text())
-
-
-def restarts() -> int:
-    """How often the workers this process is one of have been replaced."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0))
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import dgtrees
 from dgtrees.errors import DGTreesError
 from dgtrees.estimators import launch
-from dgtrees.estimators.shards import ShardJob, train
+from dgtrees.estimators.shard_training import ShardJob, train
 from dgtrees.estimators.storage import unfitted
 from dgtrees.learn.team import join
 

@@ -22,72 +22,28 @@ from torch import Tensor, nn
 
 from dgtrees.errors import StateError
 from dgtrees.learn.keep import BestWeights, RunningAverage
-from dgtrees.learn.losses import LOSSES, Loss, cross_entropy
+from dgtrees.learn.losses import Loss
 from dgtrees.learn.module import TrainableTree
+from dgtrees.learn.objective import evaluate, mean_loss, rank_of, training_loss
 from dgtrees.learn.quantizers import AnnealedSigmoid
 from dgtrees.learn.recipe import Recipe
+from dgtrees.learn.rows import Feed
 from dgtrees.learn.team import ALONE, Team
 
-__all__ = ["Rows", "TrainingResult", "fit_tree", "make_module", "make_optimizer", "one_thread"]
+__all__ = [
+    "Keeper",
+    "NoisePool",
+    "Run",
+    "TrainingResult",
+    "fit_tree",
+    "make_module",
+    "make_optimizer",
+    "one_thread",
+]
 
 # Drawing fresh normal numbers would cost more than the step for wide rows; a window into a fixed
 # pool, moved at random every step, does the same work for the price of an addition.
 _NOISE_POOL = 1 << 21
-
-# Activations of this many nodes, all rows together, are held at once when rows are evaluated.
-_EVALUATED_AT_ONCE = 1 << 22
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Encoded rows with their targets and weights (mean weight 1)."""
-
-    X: Tensor
-    y: Tensor
-    weight: Tensor | None = None
-
-    def __len__(self) -> int:
-        return self.X.shape[0]
-
-    def take(self, rows: Tensor) -> Rows:
-        """Some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return Rows(self.X[rows], self.y[rows], weight)
-
-    def batches(
-        self, size: int, generator: torch.Generator, epoch: int, done: int
-    ) -> Iterator[tuple[Rows, float]]:
-        """All rows in random batches, each with its share of the rows in the epoch's loss."""
-        for rows in list(torch.randperm(len(self), generator=generator).split(size))[done:]:
-            yield self.take(rows), float(len(rows))
-
-    def n_batches(self, size: int) -> int:
-        """Number of batches of so many rows."""
-        return -(-len(self) // size)
-
-    def scores(self, measure: Callable[[Rows], dict[str, float]]) -> dict[str, float]:
-        """What `measure` says of all rows."""
-        return measure(self)
-
-
-class Feed(Protocol):
-    """Where rows come from: `Rows` in memory, or a worker's `Share` of rows on disk.
-
-    Its length is the number of rows of all workers together.
-    """
-
-    def __len__(self) -> int: ...
-
-    def n_batches(self, size: int) -> int:
-        """Steps of an epoch, the same for all workers."""
-
-    def batches(
-        self, size: int, generator: torch.Generator, epoch: int, done: int
-    ) -> Iterator[tuple[Rows, float]]:
-        """Batches of an epoch without the first `done`, and how many rows each stands for."""
-
-    def scores(self, measure: Callable[[Rows], dict[str, float]]) -> dict[str, float]:
-        """What `measure` says of the rows of all workers."""
 
 
 @dataclass
@@ -198,38 +154,6 @@ def _schedule(recipe: Recipe, done: float) -> float:
     return 0.5 * (1.0 + math.cos(math.pi * cycle))
 
 
-def _training_loss(recipe: Recipe, classification: bool) -> Loss:
-    loss = recipe.loss or ("cross_entropy" if classification else "squared")
-    if callable(loss):
-        return loss
-    if loss not in LOSSES:
-        raise ValueError(f"loss must be a callable or one of {', '.join(LOSSES)}, got {loss!r}")
-    if (loss == "cross_entropy") != classification:
-        task = "classification" if classification else "regression"
-        raise ValueError(f"loss {loss!r} is not for {task}: choose another or give a callable")
-    if loss == "cross_entropy" and recipe.label_smoothing:
-        return lambda prediction, y: cross_entropy(prediction, y, recipe.label_smoothing)
-    return LOSSES[loss]
-
-
-def _mean_loss(losses: Tensor, rows: int, weight: Tensor | None) -> Tensor:
-    """Weighted mean of losses (rows,), (rows, outputs), or of one number for all rows."""
-    if losses.ndim == 0:
-        if weight is not None:
-            raise ValueError(
-                "a loss must return one number a row where rows have weights (or repeat), got one "
-                "number for the batch: leave out its final mean()"
-            )
-        return losses
-    if losses.ndim == 2:
-        losses = losses.mean(dim=1)
-    if losses.shape != (rows,):
-        raise ValueError(
-            f"a loss must return one number a row, ({rows},), got shape {tuple(losses.shape)}"
-        )
-    return losses.mean() if weight is None else (losses * weight).mean()
-
-
 @torch.no_grad()
 def _add_penalty(module: TrainableTree, recipe: Recipe) -> None:
     """Add the gradients of the L1 and L2 penalties on every layer's weights.
@@ -243,34 +167,6 @@ def _add_penalty(module: TrainableTree, recipe: Recipe) -> None:
             weight.grad.add_(weight.sign(), alpha=recipe.l1)
         if recipe.l2:
             weight.grad.add_(weight, alpha=2.0 * recipe.l2)
-
-
-@torch.no_grad()
-def evaluate(
-    module: TrainableTree, rows: Rows, classification: bool, loss: Loss
-) -> dict[str, float]:
-    """Hard predictions on rows: mean loss, and accuracy or root mean squared error."""
-    module.eval()
-    chunk = max(1, _EVALUATED_AT_ONCE >> module.max_depth)
-    prediction = torch.cat([module(x) for x in rows.X.split(chunk)])
-    count, weight = len(rows), rows.weight
-    result = {"loss": float(_mean_loss(loss(prediction, rows.y), count, weight))}
-    if classification:
-        hit = (prediction.argmax(dim=1) == rows.y).float()
-        result["accuracy"] = float(_mean_loss(hit, count, weight))
-    else:
-        error = (prediction - rows.y).square()
-        result["rmse"] = float(_mean_loss(error, count, weight)) ** 0.5
-    return result
-
-
-def _rank(metrics: dict[str, float], recipe: Recipe, classification: bool) -> tuple[float, ...]:
-    """What the best epoch is best in: accuracy (then loss), RMSE, or a loss of its own."""
-    if recipe.loss not in (None, "squared", "cross_entropy"):
-        return (-metrics["val_loss"],)
-    if classification:
-        return (metrics["val_accuracy"], -metrics["val_loss"])
-    return (-metrics["val_rmse"],)
 
 
 class NoisePool:
@@ -338,7 +234,7 @@ def _epoch(
         x = batch.X
         if noise is not None:
             x = noise.add_to(x, recipe.noise(module.in_features))
-        objective = _mean_loss(loss(forward(x), batch.y), len(batch), batch.weight)
+        objective = mean_loss(loss(forward(x), batch.y), len(batch), batch.weight)
         optimizer.zero_grad(set_to_none=True)
         objective.backward()
         if recipe.l1 or recipe.l2:
@@ -394,7 +290,7 @@ def fit_tree(
     keeper : Keeper, optional
         Keeps checkpoints, from the last of which training goes on.
     """
-    loss = _training_loss(recipe, classification)
+    loss = training_loss(recipe, classification)
     n_epochs = recipe.n_epochs(len(train)) if epochs is None else epochs
     optimizer = optimizer or make_optimizer(module, recipe)
     generator = generator or torch.Generator().manual_seed(0)
@@ -428,7 +324,7 @@ def fit_tree(
                     )
                     metrics |= {f"val_{name}": value for name, value in scores.items()}
                     if epoch > select_after:
-                        best.offer(_rank(metrics, recipe, classification), epoch)
+                        best.offer(rank_of(metrics, recipe, classification), epoch)
             for name, value in metrics.items():
                 result.history.setdefault(name, []).append(value)
             result.n_epochs = epoch

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from dgtrees.data.rows import Examples
-from dgtrees.learn.batch import Rows
+from dgtrees.learn.rows import Rows
 from dgtrees.learn.team import Team
 
 __all__ = ["Share"]

@@ -18,7 +18,7 @@ from torch import distributed, nn
 
 from dgtrees.data.rows import Examples
 
-__all__ = ["ALONE", "Team", "join", "launched", "rank"]
+__all__ = ["ALONE", "Team", "join", "launched", "rank", "restarts"]
 
 T = TypeVar("T")
 
@@ -123,6 +123,11 @@ def launched() -> bool:
 def rank() -> int:
     """Number of this process among those that were started with it."""
     return distributed.get_rank() if distributed.is_initialized() else int(os.environ["RANK"])
+
+
+def restarts() -> int:
+    """How often torchrun has replaced the workers this process is one of."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0))
 
 
 @contextmanager

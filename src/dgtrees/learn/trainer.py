@@ -18,10 +18,8 @@ from dgtrees.data.rows import Examples
 from dgtrees.learn import polish, refine
 from dgtrees.learn.batch import (
     Callback,
-    Feed,
     Keeper,
     NoisePool,
-    Rows,
     TrainingResult,
     fit_tree,
     make_module,
@@ -29,6 +27,7 @@ from dgtrees.learn.batch import (
     one_thread,
 )
 from dgtrees.learn.recipe import Recipe
+from dgtrees.learn.rows import Feed, Rows
 from dgtrees.learn.scaling import streamed_moments
 from dgtrees.learn.share import Share
 from dgtrees.learn.team import ALONE, Team
