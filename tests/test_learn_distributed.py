@@ -15,6 +15,7 @@ from pyarrow import parquet
 
 import dgtrees
 from dgtrees import DGTClassifier, DGTRegressor, Recipe, fit_shards
+from dgtrees.cli.app import run
 from dgtrees.data.rows import Examples
 from dgtrees.data.shards import find_shards, row_draws
 from dgtrees.errors import DataError, StateError
@@ -308,3 +309,28 @@ def test_every_row_comes_once_an_epoch_in_an_order_that_can_be_taken_up(monkeypa
         assert {len(batch) for batch in batches} <= {62, 63}
     assert torch.cat(one).tolist() != torch.cat(two).tolist()
     assert [b.tolist() for b in epoch(2, done=11)] == [b.tolist() for b in two[11:]]
+
+
+# The command
+
+
+def test_the_command_learns_from_a_folder(shards, tmp_path, capsys):
+    saved, val = tmp_path / "m.dgt", tmp_path / "val.parquet"
+    parquet.write_table(rows(300, seed=3), val)
+    options = ["-t", "label", "-o", saved, "-d", "3", "--max-epochs", "4", "--drop", "x3"]
+    command = ["fit", shards, *options, "--val", val, "--json"]
+    assert run([str(word) for word in command]) == 0
+    result = json.loads(capsys.readouterr().out)
+    model = dgtrees.load(saved)
+    assert result["rows"] == ROWS and result["workers"] == 1 and result["features"] == 4
+    held = rows(300, seed=3)
+    X, y = held.select(["x0", "x1", "x2", "city"]), held["label"].to_numpy()
+    assert result["validation_accuracy"] == pytest.approx(model.score(X, y))
+    for wrong, message in [
+        (["fit", str(shards)], "needs --target"),
+        (["fit", str(shards), "-t", "label", "--stream"], "--stream is for one file"),
+        (["fit", str(tmp_path / "none"), "-t", "label", "--workers", "2"], "no such file"),
+    ]:
+        assert run([*wrong, "-o", str(saved)]) == 2
+        said = capsys.readouterr().err
+        assert message in said and said.count("\n") == 1

@@ -24,6 +24,7 @@ from dgtrees.data.targets import TargetScan
 from dgtrees.errors import DataError
 from dgtrees.estimators.checks import check_memory, checked_recipe
 from dgtrees.estimators.progress import EpochCallback
+from dgtrees.estimators.storage import parameters_of
 from dgtrees.learn.checkpoint import Checkpoints
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.team import Team, restarts
@@ -67,9 +68,9 @@ def train(
     reader = _Reader(model, shards, job, team)
     rows, held = reader.encoded(shards, held_out)
     factors = reader.weigh_classes(rows)
-    low_high = team.max(np.stack([-rows.y.min(axis=0), rows.y.max(axis=0)]).astype(np.float64))
     if not model._n_classes:
-        model._target_range = -low_high[0], low_high[1]
+        low, high = team.max(np.stack([-rows.y.min(axis=0), rows.y.max(axis=0)]))
+        model._target_range = -low, high
     check_memory(model.max_depth, model.leaf, rows.X.shape[1], model._outputs_per_leaf, recipe)
     trainer = Trainer(
         rows,
@@ -83,7 +84,7 @@ def train(
     keeper = None
     if checkpoint is not None:
         Path(checkpoint).mkdir(parents=True, exist_ok=True)
-        about = json.dumps([asdict(job), shards.rows, repr(model), repr(recipe), team.size])
+        about = json.dumps([asdict(job), shards.rows, parameters_of(model), team.size])
         file = Path(checkpoint, "checkpoint.pt")
         keeper = Checkpoints(file, team, about, _CHECKPOINT_STEPS)
     watched = callbacks if team.rank == 0 else ()

@@ -92,6 +92,7 @@ def fit_shards(
     )
     _check(model, workers, max_restarts)
     with unchanged_on_error(model):
+        vars(model).pop("_trainer_", None)  # of an earlier fit
         if workers > 1 and not launched():
             find_shards(job.shards)  # what is wrong with the files is said before anything starts
             with progress_bar(bool(model.verbose), type(model).__name__) as bars:

@@ -50,6 +50,7 @@ class Share:
         self.rows, self.prepare, self.team, self.seed = rows, prepare, team, seed
         self.counts = np.array(team.gather(len(rows.X)))
         self.window = max(_BLOCK_ROWS, _WINDOW_VALUES // width)
+        self.at_once = max(_BLOCK_ROWS, self.window // 16)
         own = int(self.counts[team.rank])
         self.whole = self._read(np.arange(own)) if own <= self.window else None
 
@@ -118,4 +119,15 @@ class Share:
             yield first, last, self._read(np.sort(rows)), torch.from_numpy(order)
 
     def _read(self, rows: np.ndarray) -> Rows:
-        return self.prepare(Examples(self.rows.X[rows], self.rows.y[rows], self.rows.weight[rows]))
+        """Rows of these numbers, prepared some at a time: float64 takes twice the space."""
+        X, y, weight = self.rows.X, self.rows.y, self.rows.weight
+        some = [
+            self.prepare(Examples(X[part], y[part], weight[part]))
+            for part in np.array_split(rows, -(-len(rows) // self.at_once))
+        ]
+        weights = [part.weight for part in some if part.weight is not None]
+        return Rows(
+            torch.cat([part.X for part in some]),
+            torch.cat([part.y for part in some]),
+            torch.cat(weights),
+        )

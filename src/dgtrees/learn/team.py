@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -24,6 +25,10 @@ T = TypeVar("T")
 
 _PART_VALUES = 1 << 22
 """Values of rows on disk that are worked on at once."""
+
+
+_PATIENCE = timedelta(hours=12)
+"""How long workers wait for one that reads its share; a dead one is noticed by torchrun."""
 
 
 class Team:
@@ -138,7 +143,7 @@ def join() -> Iterator[Team]:
         return
     own = not distributed.is_initialized()
     if own:
-        distributed.init_process_group("gloo")
+        distributed.init_process_group("gloo", timeout=_PATIENCE)
     try:
         yield _ProcessGroup()
     finally:
