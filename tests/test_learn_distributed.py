@@ -254,13 +254,15 @@ def test_bad_folders_and_arguments_are_refused_in_one_line(shards, tmp_path):
         find_shards(tmp_path)
 
 
-def test_rows_are_numbered_through_all_files(shards):
+@pytest.mark.parametrize("rows_a_batch", [65_536, 100])
+def test_rows_are_numbered_through_all_files(shards, monkeypatch, rows_a_batch):
+    monkeypatch.setattr("dgtrees.data.binary._ROWS_A_BATCH", rows_a_batch)
     found, table = find_shards(shards), rows()
     for workers in (1, 2, 7):
         parts = []
         for worker in range(workers):
             for first, batch in found.batches(found.share(worker, workers), ["x1"]):
-                assert batch.column("x1")[0] == table["x1"][first]
+                assert batch.rows and batch.column("x1")[0] == table["x1"][first]
                 parts.append(batch.column("x1").to_numpy())
         assert np.array_equal(np.concatenate(parts), table["x1"].to_numpy())
     draws = row_draws(3, 0, 100)

@@ -50,7 +50,7 @@ class Batch:
         """Some of the rows of a batch without weights of its own; errors name them as before."""
         return replace(
             self,
-            columns=[column.slice(start, max(0, stop - start)) for column in self.columns],
+            columns=[column.slice(start, stop - start) for column in self.columns],
             row_name=lambda row: self.row_name(start + row),
         )
 

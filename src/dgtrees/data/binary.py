@@ -115,7 +115,8 @@ def from_parquet(
     names = [n for n in file.schema_arrow.names if columns is None or n in columns]
     for batch in _from_record_batches(found, name, "Parquet", names, first):
         low, high = max(0, start - first), min(batch.rows, stop - first)
-        yield batch if high - low == batch.rows else batch.between(low, high)
+        if low < high:
+            yield batch if high - low == batch.rows else batch.between(low, high)
         first += batch.rows
 
 
