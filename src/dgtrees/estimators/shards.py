@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def fit_shards(
                 fitted, report = launch.run(task, workers, max_restarts, checkpoint, bars)
             vars(model).update({n: v for n, v in vars(fitted).items() if n.endswith("_")})
             model._encoder = fitted._encoder
-            model._target_from_file({**fitted._target_for_file()})
+            model._target_from_file(fitted._target_for_file())
             model.shards_report_ = report
         else:
             with join() as team:
@@ -118,7 +119,7 @@ def _check(model: Any, workers: int, max_restarts: int) -> None:
     for name, value, least in (("workers", workers, 1), ("max_restarts", max_restarts, 0)):
         if not isinstance(value, int) or value < least:
             raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    if isinstance(model.random_state, bool) or not isinstance(model.random_state, int):
+    if not isinstance(model.random_state, Integral) or isinstance(model.random_state, bool):
         raise ValueError(
             "random_state must be a whole number, so that all workers, and those that replace "
             f"them, draw alike, got {model.random_state!r}: give one"

@@ -68,15 +68,18 @@ class Share:
         steps, key = self.n_batches(size), [self.seed, epoch, self.team.rank]
         if done == 0:  # noise is drawn from here on, and must not depend on earlier epochs either
             generator.manual_seed(int(np.random.SeedSequence(key).generate_state(1)[0]))
-        edges = np.outer(np.arange(steps + 1), self.counts) // steps
-        own = edges[:, self.team.rank]
-        for first, last, rows, order in self._windows(own, key, done):
+        for first, last, rows, order in self._windows(steps, key, done):
+            begin = self._edges(first, steps)[self.team.rank]
             for step in range(max(first, done), last):
-                here = rows.take(order[own[step] - own[first] : own[step + 1] - own[first]])
+                low, high = self._edges(step, steps), self._edges(step + 1, steps)
+                own = order[low[self.team.rank] - begin : high[self.team.rank] - begin]
+                here, mean_rows = rows.take(own), float((high - low).sum()) / self.team.size
                 assert here.weight is not None
-                mean_rows = float(np.sum(edges[step + 1] - edges[step])) / self.team.size
-                weight = here.weight * (len(here) / mean_rows)
-                yield Rows(here.X, here.y, weight), mean_rows
+                yield Rows(here.X, here.y, here.weight * (len(here) / mean_rows)), mean_rows
+
+    def _edges(self, step: int, steps: int) -> np.ndarray:
+        """How many rows every worker has behind it before a step."""
+        return step * self.counts // steps
 
     def scores(self, measure: Callable[[Rows], dict[str, float]]) -> dict[str, float]:
         """What `measure`, which gives means (or their square root, "rmse"), says of all rows."""
@@ -97,10 +100,10 @@ class Share:
             yield self._read(np.arange(start, min(start + self.window, len(self.rows.X))))
 
     def _windows(
-        self, own: np.ndarray, key: list[int], done: int
+        self, steps: int, key: list[int], done: int
     ) -> Iterator[tuple[int, int, Rows, torch.Tensor]]:
         """First step, last step (excluded), the rows of these steps, and their random order."""
-        count, steps = int(own[-1]), len(own) - 1
+        count = len(self.rows.X)
         if self.whole is not None:
             order = np.random.default_rng(key).permutation(count)
             yield 0, steps, self.whole, torch.from_numpy(order)
@@ -113,7 +116,8 @@ class Share:
             last = min(first + steps_a_window, steps)
             if last <= done:
                 continue
-            place = np.arange(own[first], own[last])
+            begin, end = (self._edges(step, steps)[self.team.rank] for step in (first, last))
+            place = np.arange(begin, end)
             rows = blocks[place // _BLOCK_ROWS] * _BLOCK_ROWS + place % _BLOCK_ROWS
             order = np.random.default_rng([*key, first]).permutation(len(rows))
             yield first, last, self._read(np.sort(rows)), torch.from_numpy(order)
