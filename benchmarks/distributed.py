@@ -6,7 +6,8 @@
 
 The training part is written as eight Parquet files to a temporary folder and the validation part
 as another; the test part is looked at once. Seconds are those of the whole call: reading,
-encoding, starting workers, training.
+encoding, starting workers, training; "cpu" is what all processes together spent on processors,
+which other programs on the machine do not change much.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import tempfile
 import time
 from dataclasses import replace
@@ -47,12 +49,21 @@ def write_shards(parts: Split, folder: Path) -> None:
     parquet.write_table(as_table(parts.X_val, parts.y_val), folder / "val.parquet")
 
 
+def processor_seconds() -> float:
+    """Time on processors so far, of this process and of all that it has started and ended."""
+    return sum(
+        getattr(resource.getrusage(who), name)
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        for name in ("ru_utime", "ru_stime")
+    )
+
+
 def run(way: str, seed: int, parts: Split, folder: Path, options: dict[str, Any]) -> dict:
     """One fit: scores, and how long it took."""
     # One try for all: workers make no more, and neither does `fit` with the usual batches.
     recipe = replace(RECIPES["default"]["classification"], tries=1)
     model = DGTClassifier(random_state=seed, recipe=recipe, **options)
-    started = time.perf_counter()
+    started, used = time.perf_counter(), processor_seconds()
     if way == "in memory":
         train, held = as_table(parts.X_train, parts.y_train), as_table(parts.X_val, parts.y_val)
         X, X_val = train.drop_columns("label"), held.drop_columns("label")
@@ -60,7 +71,7 @@ def run(way: str, seed: int, parts: Split, folder: Path, options: dict[str, Any]
     else:
         workers = int(way.split()[0])
         fit_shards(model, folder / "train", "label", val=folder / "val.parquet", workers=workers)
-    seconds = time.perf_counter() - started
+    seconds, used = time.perf_counter() - started, processor_seconds() - used
 
     def score(X: np.ndarray, y: np.ndarray) -> float:
         table = as_table(X, y).drop_columns("label")
@@ -74,6 +85,7 @@ def run(way: str, seed: int, parts: Split, folder: Path, options: dict[str, Any]
         "leaves": model.get_n_leaves(),
         "epochs": model.n_iter_,
         "seconds": seconds,
+        "cpu": used,
     }
 
 
@@ -105,11 +117,12 @@ def main() -> None:
 def show(name: str, options: dict[str, Any], found: list[dict]) -> None:
     load_now = os.getloadavg()[0]
     title = f"{name}, {options}, {os.cpu_count()} cores, load {load_now:.1f}"
-    table = Table("", "val", "test", "leaves", "epochs", "seconds", title=title)
+    columns = ("val", "test", "leaves", "epochs", "seconds", "cpu")
+    table = Table("", *columns, title=title)
     for way in WAYS:
         rows = [row for row in found if row["way"] == way]
         cells = []
-        for column in ("val", "test", "leaves", "epochs", "seconds"):
+        for column in columns:
             values = [row[column] for row in rows]
             cells.append(f"{np.mean(values):.2f} ± {np.std(values):.2f}")
         table.add_row(way, *cells)
