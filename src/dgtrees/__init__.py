@@ -32,6 +32,7 @@ _HOMES = {
     "export_dot": "dgtrees.model.dot",
     "export_onnx": "dgtrees.model.onnx",
     "export_text": "dgtrees.model.rules",
+    "fit_shards": "dgtrees.estimators.shards",
 }
 _KINDS = (
     "DGTClassifier",
@@ -62,6 +63,7 @@ __all__ = [
     "export_dot",
     "export_onnx",
     "export_text",
+    "fit_shards",
     "load",
     "plot_tree",
 ]
