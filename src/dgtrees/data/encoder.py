@@ -12,7 +12,7 @@ and a fitted model needs nothing but its tree.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
@@ -22,7 +22,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Column", "Encoder", "columns_of", "is_frame"]
+__all__ = [
+    "Column",
+    "Encoder",
+    "columns_of",
+    "is_frame",
+    "label_weights",
+    "weighted_median",
+]
 
 NUMBER, CATEGORY = "number", "category"
 _NUMBERS = re.compile(r"((u?int|float|decimal)\d*|double|halffloat|bool|boolean)(\[pyarrow\])?$")
@@ -171,7 +178,19 @@ def _as_labels(values: np.ndarray) -> np.ndarray:
     return np.array([label(value) for value in values.tolist()], dtype=object)
 
 
-def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
+def label_weights(labels: np.ndarray, weight: np.ndarray) -> dict[str, float]:
+    """Different labels, and what their rows weigh together."""
+    # Not np.unique: it would copy every value at the length of the longest.
+    cells = labels.tolist()
+    distinct = sorted(set(cells))
+    number = {label: i for i, label in enumerate(distinct)}
+    group = np.fromiter((number[cell] for cell in cells), dtype=np.intp, count=len(cells))
+    total = np.bincount(group, weights=weight, minlength=len(distinct))
+    return dict(zip(distinct, total.tolist(), strict=True))
+
+
+def weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
+    """The value with half of the weight on either side, or the middle of two such."""
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weight[order])
     half = below[-1] / 2.0
@@ -241,19 +260,18 @@ class Encoder:
                     f"column {name!r} must hold one number or one name a row, got {value!r}: "
                     "spread it over several columns"
                 )
-        # Not np.unique: it would copy every value at the length of the longest.
-        cells = _as_labels(values).tolist()
-        labels = sorted(set(cells))
-        number = {label: i for i, label in enumerate(labels)}
-        group = np.fromiter((number[cell] for cell in cells), dtype=np.intp, count=len(cells))
-        count = np.bincount(group, weights=weight, minlength=len(labels))
+        return self.category_column(name, label_weights(_as_labels(values), weight))
+
+    def category_column(self, name: str, weight: Mapping[str, float]) -> Column:
+        """The column for categories whose rows weigh so much each."""
         # Most frequent first; equal counts in alphabetical order.
-        ranked = sorted(range(len(labels)), key=lambda i: (-count[i], labels[i]))
-        kept = [i for i in ranked if count[i] >= self.min_frequency][: self.max_categories]
+        ranked = sorted(weight, key=lambda label: (-weight[label], label))
+        kept = [label for label in ranked if weight[label] >= self.min_frequency]
+        kept = kept[: self.max_categories]
         if not kept:  # a small table: every value is rare, and still says something
             kept = ranked[: self.max_categories]
-        categories = tuple(sorted(labels[i] for i in kept))
-        return Column(name, CATEGORY, categories=categories, other=len(kept) < len(labels))
+        other = len(kept) < len(ranked)
+        return Column(name, CATEGORY, categories=tuple(sorted(kept)), other=other)
 
     @property
     def width(self) -> int:
@@ -347,7 +365,7 @@ class Encoder:
 
 def _learn_number(name: str, values: np.ndarray, weight: np.ndarray) -> Column:
     present = ~np.isnan(values)
-    median = _weighted_median(values[present], weight[present]) if present.any() else 0.0
+    median = weighted_median(values[present], weight[present]) if present.any() else 0.0
     return Column(name, median=median, indicator=not present.all())
 
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 from dgtrees.errors import StateError
 from dgtrees.estimators.tables import TableEstimator
 
-__all__ = ["ClassTarget", "ValueTarget", "class_weighted"]
+__all__ = ["ClassTarget", "ValueTarget", "class_factors"]
 
 
 class ClassTarget(ClassifierMixin, TableEstimator):
@@ -32,7 +32,9 @@ class ClassTarget(ClassifierMixin, TableEstimator):
         return len(self.classes_)
 
     def _learn_target(self, y: Any) -> None:
-        classes = np.unique(self._labels(y))
+        self._learn_classes(np.unique(self._labels(y)))
+
+    def _learn_classes(self, classes: np.ndarray) -> None:
         if len(classes) == 1:
             raise ValueError(
                 f"y must have at least 2 classes, got 1 class, {classes.tolist()[0]!r}: "
@@ -99,18 +101,15 @@ class ClassTarget(ClassifierMixin, TableEstimator):
         self.classes_ = np.array(header["classes"], dtype=np.dtype(header["classes_dtype"]))
 
 
-def class_weighted(
-    class_weight: Any, classes: np.ndarray, y: np.ndarray, weight: np.ndarray
+def class_factors(
+    class_weight: Any, classes: np.ndarray, mass: np.ndarray, total: float
 ) -> np.ndarray:
-    """Weights of rows of the classes y (numbers) after class weights: "balanced" or a dict."""
+    """Factor of every class, by "balanced" or a dict, where `mass` is the weight of its rows."""
     if class_weight is None:
-        return weight
+        return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
-        mass = np.bincount(y, weights=weight, minlength=len(classes))
-        by_class = weight.sum() / (len(classes) * np.where(mass > 0, mass, 1.0))
-    else:
-        by_class = compute_class_weight(class_weight, classes=classes, y=classes[y])
-    return weight * by_class[y]
+        return total / (len(classes) * np.where(mass > 0, mass, 1.0))
+    return compute_class_weight(class_weight, classes=classes, y=classes)
 
 
 class ValueTarget(RegressorMixin, TableEstimator):
