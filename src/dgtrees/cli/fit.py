@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +21,7 @@ def fit(
     train: Annotated[
         str,
         typer.Argument(
-            help="Table to learn from; - reads standard input; a folder is one of Parquet files."
+            help="Table to learn from; - reads standard input; a folder holds Parquet files."
         ),
     ],
     target: o.Target = None,
@@ -170,15 +171,10 @@ def _summary(result: dict[str, Any]) -> str:
         f"{_kind(result)} of depth {result['depth']} with {result['leaves']:,} leaves: "
         f"{result['model']}",
     ]
-    for name in (
-        "validation accuracy",
-        "validation rmse",
-        "out-of-bag accuracy",
-        "out-of-bag rmse",
-    ):
-        key = name.replace(" ", "_").replace("-", "_")
+    for where, name in product(("validation", "out of bag"), ("accuracy", "rmse")):
+        key = f"{where.replace(' ', '_')}_{name}"
         if key in result:
-            lines.insert(-1, f"{name}: {said(result[key])}")
+            lines.insert(-1, f"{where} {name}: {said(result[key])}")
     return "\n".join(lines)
 
 
