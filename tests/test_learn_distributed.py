@@ -198,6 +198,76 @@ def test_class_weights_count_over_all_shards(shards):
     balanced = fit_shards(DGTClassifier(**options, class_weight="balanced"), shards, "label")
     assert not same_tree(plain, balanced)
     assert balanced.leaf_rows_.sum() == pytest.approx(ROWS)
+    only_two = {"yes": 1.0, "no": 1.0, "perhaps": 0.0}
+    ignoring = fit_shards(DGTClassifier(**options, class_weight=only_two), shards, "label")
+    assert ignoring.leaf_rows_.sum() == pytest.approx(ROWS)
+
+
+def squared_log(prediction, target):
+    return torch.log1p((prediction - target).square()).mean(dim=1)
+
+
+def kept(folder, place, monkeypatch, **options):
+    """The checkpoint folder of a run that was broken off after an epoch."""
+    keep = checkpoint.Checkpoints.after_epoch
+
+    def keep_and_stop(self, run):
+        keep(self, run)
+        raise StoppedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint.Checkpoints, "after_epoch", keep_and_stop)
+        with pytest.raises(StoppedError):
+            small(folder, place, **options)
+    return place
+
+
+def small(folder, place, target="x1", **options):
+    model = DGTRegressor(2, max_epochs=2, random_state=0, **options)
+    return fit_shards(model, folder, target, drop=["label"], checkpoint=place)
+
+
+def test_a_checkpoint_is_of_these_rows_wherever_they_lie(tmp_path, monkeypatch):
+    table = rows(300)
+    folder = written(table, tmp_path / "one", (0, 100))
+    place = kept(folder, tmp_path / "run", monkeypatch)
+    order = np.arange(300)
+    order[[5, 6]] = order[[6, 5]]
+    values = table["x2"].to_numpy().copy()
+    values[200] *= 0.99
+    for number, other in enumerate(
+        (table.take(order), table.set_column(2, "x2", pa.array(values)))
+    ):
+        changed = written(other, tmp_path / f"other-{number}", (0, 100))
+        with pytest.raises(StateError, match="must be the checkpoint of this run"):
+            small(changed, place)
+    with pytest.raises(StateError, match="must be the checkpoint of this run"):
+        small(folder, place, target="x0")
+    moved = written(table, tmp_path / "moved", (0, 40, 210))
+    # Whether progress is shown depends on the terminal, and changes nothing.
+    resumed = small(moved, place, verbose=1)
+    assert same_tree(resumed, small(folder, None))
+
+
+def test_a_checkpoint_is_of_this_loss(tmp_path, monkeypatch):
+    def scaled(factor):
+        return lambda prediction, target: factor * squared_log(prediction, target)
+
+    folder = written(rows(300), tmp_path / "shards", (0,))
+    place = kept(folder, tmp_path / "run", monkeypatch, loss=scaled(2.0))
+    for other in (scaled(3.0), squared_log, "huber", None):
+        with pytest.raises(StateError, match="must be the checkpoint of this run"):
+            small(folder, place, loss=other)
+    assert same_tree(small(folder, place, loss=scaled(2.0)), small(folder, None, loss=scaled(2.0)))
+    with pytest.raises(ValueError, match="must be a plain function where there are checkpoints"):
+        small(folder, place, loss=torch.nn.MSELoss())
+
+
+def test_rows_that_weigh_nothing_are_said_to(tmp_path):
+    table = rows(100).append_column("w", pa.array(np.zeros(100)))
+    folder = written(table, tmp_path / "shards", (0,))
+    with pytest.raises(ValueError, match="at least one training row must weigh more than 0"):
+        fit_shards(DGTClassifier(**OPTIONS), folder, "label", weight="w")
 
 
 # Shards
