@@ -289,6 +289,19 @@ def test_files_of_another_schema_are_named(tmp_path, change, message):
         fit_shards(DGTClassifier(**OPTIONS), folder, "label", workers=2)
 
 
+def test_files_that_pandas_has_written(tmp_path):
+    frame = rows(400).to_pandas()
+    frame["city"] = frame["city"].where(frame.index < 200, frame.index.astype(str))
+    parts = [frame.iloc[:200], frame.iloc[200:].sample(frac=1.0, random_state=0)]
+    for number, part in enumerate(parts):  # the second has row labels, and more categories
+        part.astype({"city": "category"}).to_parquet(tmp_path / f"{number}.parquet")
+    schemas = [parquet.read_schema(path) for path in sorted(tmp_path.iterdir())]
+    assert "__index_level_0__" in schemas[1].names
+    assert len({schema.field("city").type for schema in schemas}) == 2
+    model = fit_shards(DGTClassifier(2, max_epochs=2, random_state=0), tmp_path, "label")
+    assert model.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3", "city"]
+
+
 def test_bad_folders_and_arguments_are_refused_in_one_line(shards, tmp_path):
     model = DGTClassifier(**OPTIONS)
     for call, error, message in [
