@@ -286,6 +286,10 @@ def test_a_forest_from_the_command(model, shop, tmp_path, capsys):
     assert dgt("predict", saved, shop / "new.csv", "-o", tmp_path / "out.csv", "-q") == 0
     new = read_table(shop / "new.csv", drop=["spent", "buys"])
     assert column(tmp_path / "out.csv") == forest.predict(new.X).tolist()
+    arguments = [saved, shop / "new.csv", "--leaves", "-o", tmp_path / "out.csv", "-q"]
+    assert dgt("predict", *arguments) == 0
+    leaves = [list(map(int, column(tmp_path / "out.csv", f"leaf_{tree}"))) for tree in range(3)]
+    assert np.array_equal(np.transpose(leaves), forest.apply(new.X))
     assert dgt("show", saved, "--tree", "2", "--png", tmp_path / "two.png") == 0
     text = capsys.readouterr().out
     assert "tree 2 of 3:" in text and "city=Rome" in text
