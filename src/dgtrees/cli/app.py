@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 from collections.abc import Sequence
@@ -59,12 +58,11 @@ app.add_typer(data.app, name="data")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `dgt` and leave with its exit code: 0, 2 for bad input, 130 when interrupted."""
     code = run(arguments)
-    # Arrow's threads now and then abort a process that unloads them, and its exit code would be
-    # 134: we leave as soon as everything of Python's own is finished and written.
-    atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # a closed pipe
             stream.flush()
+    # Everything is written. Unloading Arrow's threads now and then aborts a process, whose exit
+    # code would then be 134; workers of a pool end by themselves when we are gone.
     os._exit(code)
 
 
