@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SET_UP := .venv/.set-up
 
-.PHONY: demo test check bench accuracy agreement bandit paper paper-smoke docs refresh format clean help
+.PHONY: demo test check bench accuracy agreement bandit paper paper-smoke docs gallery refresh format clean help
 
 help:
 	@echo "make demo      train trees on two bundled data sets, compare, draw: results in demo/"
@@ -13,6 +13,7 @@ help:
 	@echo "make check     style, types, architecture, documentation"
 	@echo "make bench     speed, as ratios measured side by side"
 	@echo "make accuracy  the paper's data sets, 5 seeds (needs the data: DGTREES_DATA)"
+	@echo "make gallery   the pictures of docs/gallery.md, drawn anew"
 	@echo "make bandit    the same as streams of queries, 3 seeds"
 	@echo "make paper     every table and figure of the paper, cheapest runs first; stop and go on at will"
 	@echo "make paper-smoke  the same on bundled data, in a minute or two"
@@ -43,7 +44,10 @@ format: $(SET_UP)
 	$(BIN)/ruff format .
 
 refresh: $(SET_UP)
-	$(BIN)/python docs/refresh.py docs/quickstart.md docs/tables.md docs/command.md docs/data.md docs/bandits.md docs/export.md
+	$(BIN)/python docs/refresh.py docs/quickstart.md docs/tables.md docs/command.md docs/data.md docs/bandits.md docs/explain.md docs/export.md docs/speed.md
+
+gallery: $(SET_UP)
+	$(BIN)/python docs/gallery.py
 
 docs: $(SET_UP)
 	$(BIN)/mkdocs serve

@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import dgtrees
 from dgtrees import DGTClassifier, DGTRegressor
-from dgtrees.model.plot import plot_history, plot_tree
+from dgtrees.model.plot import plot_history, plot_node_images, plot_tree
 from dgtrees.model.text import tree_text
 
 matplotlib.use("Agg")
@@ -109,15 +109,10 @@ def main() -> None:
     clf.save(OUT / "digits.dgt")
     loaded = dgtrees.load(OUT / "digits.dgt")
     assert np.array_equal(loaded.predict(parts[2]), clf.predict(parts[2]))
-    spread = digits.data.std(axis=0)
-    ax = plot_tree(clf.tree_, class_names=list("0123456789"), feature_scale=spread,
-                   image_shape=(8, 8))  # fmt: skip
-    ax.set_title("Digits: the first decisions. Blue pixels push to yes, red ones to no.")
-    ax.figure.savefig(OUT / "digits-tree.png", dpi=120, bbox_inches="tight")
-    ax = plot_tree(reg.tree_, diabetes.feature_names, feature_scale=diabetes.data.std(axis=0))
-    ax.set_title("Diabetes: each decision's largest weights (in standard deviations)")
-    ax.figure.savefig(OUT / "diabetes-tree.png", dpi=120, bbox_inches="tight")
-    ax = plot_history(clf.history_)
+    plot_node_images(clf).figure.savefig(OUT / "digits-tree.png", dpi=120)
+    ax = plot_tree(reg, feature_names=diabetes.feature_names)
+    ax.figure.savefig(OUT / "diabetes-tree.png", dpi=120)
+    ax = plot_history(clf)
     ax.set_title("Digits: training")
     ax.figure.savefig(OUT / "digits-training.png", dpi=120)
     rules = tree_text(reg.tree_, diabetes.feature_names)

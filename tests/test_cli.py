@@ -200,6 +200,48 @@ def test_show(model, tmp_path, capsys):
     assert dgt("show", model, "-q") == 0 and capsys.readouterr().out == ""
 
 
+def test_explain(model, shop, tmp_path, capsys):
+    new, train = shop / "new.csv", shop / "train.csv"
+    assert dgt("explain", model, new, "--row", "7", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert dgt("predict", model, new, "--leaves", "--proba", "-o", tmp_path / "out.csv", "-q") == 0
+    answer = column(tmp_path / "out.csv")[7]
+    assert found["prediction"] == answer
+    assert found["leaf"] == int(column(tmp_path / "out.csv", "leaf")[7])
+    shares = found["contributions"]
+    assert shares["of"] == f"probability of {answer}"
+    assert shares["base"] + sum(shares["columns"].values()) == pytest.approx(shares["sum"])
+    probability = float(column(tmp_path / "out.csv", f"p_{answer}")[7])
+    assert shares["sum"] == pytest.approx(probability)
+    assert dgt("explain", model, new, "--row", "7", "--features", "1") == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"prediction: {answer}") and "(2 more)" in text
+    assert f"probability of {answer}: " in text
+    assert dgt("explain", model, new, "--background", train) == 0
+    assert "node 0: " in capsys.readouterr().out
+    assert dgt("explain", model, new, "-q") == 0 and capsys.readouterr().out == ""
+
+
+def test_explain_values_and_what_it_refuses(model, shop, tmp_path, capsys):
+    new, train = shop / "new.csv", shop / "train.csv"
+    reg = DGTRegressor(2, max_epochs=2, random_state=0)
+    table = read_table(train, target="spent", drop=("buys",))
+    saved = tmp_path / "values.dgt"
+    reg.partial_fit(table.X, table.y).save(saved)
+    assert dgt("explain", saved, new) == 0
+    assert "on average" not in capsys.readouterr().out  # partial_fit counted no rows
+    assert dgt("explain", saved, new, "--background", train) == 0
+    assert "value: " in capsys.readouterr().out
+    assert "below the 80 rows of" in failure(capsys, "explain", model, new, "--row", "80")
+    assert "--row must be at least 0" in failure(capsys, "explain", model, new, "--row", "-1")
+    assert "--features must be" in failure(capsys, "explain", model, new, "--features", "0")
+    assert "both come from standard" in failure(capsys, "explain", "-", "-")
+    policy = dgtrees.DGTBandit(2, 1, random_state=0)
+    policy.learn([1.0, 2.0], policy.decide([1.0, 2.0]), 0.5)
+    policy.save(tmp_path / "policy.dgt")
+    assert "got a DGTBandit" in failure(capsys, "explain", tmp_path / "policy.dgt", new)
+
+
 def test_export_to_every_format(model, shop, tmp_path, capsys):
     saved = dgtrees.load(model)
     for name in ("tree.onnx", "tree.c", "tree.txt", "tree.dot"):

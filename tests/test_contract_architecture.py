@@ -75,7 +75,7 @@ print(sorted({'torch', 'sklearn', 'onnx', 'onnxruntime', 'matplotlib'} & set(sys
     assert run(code) == "[]"
 
 
-COMPILED = ("kernels.py", "online.py", "state.py", "forest_bandit.py")
+COMPILED = ("forest_bandit.py", "kernels.py", "lanes.py", "online.py", "routing.py", "state.py")
 
 
 def test_only_kernels_use_numba_and_only_the_command_prints():

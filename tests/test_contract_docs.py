@@ -42,6 +42,15 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
+def test_gallery_pictures_are_small_and_all_shown():
+    text = (ROOT / "docs" / "gallery.md").read_text()
+    shown = set(re.findall(r"\]\(gallery/([\w-]+)\.png\)", text))
+    assert shown == set(re.findall(r'savefig\("([\w-]+)\.png"', text))
+    pictures = list((ROOT / "docs" / "gallery").iterdir())
+    assert {picture.stem for picture in pictures} == shown
+    assert all(picture.stat().st_size < 150_000 for picture in pictures)
+
+
 def test_public_names_exist():
     for name in dgtrees.__all__:
         assert getattr(dgtrees, name).__doc__

@@ -1,12 +1,28 @@
+"""Pictures: what is drawn, and that it can be read."""
+
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 
-from dgtrees.model.plot import plot_history, plot_tree
+from dgtrees import DGTClassifier, DGTForestClassifier, DGTRegressor, contributions, plot_tree
+from dgtrees.bandit.simulate import Curve
+from dgtrees.model.plot import (
+    plot_contributions,
+    plot_curves,
+    plot_history,
+    plot_node_images,
+    plot_regions,
+    plot_reliability,
+)
+from dgtrees.model.plot.reliability import reliability
 from dgtrees.model.text import tree_text
 from dgtrees.tree import ObliqueTree
 
 mpl.use("Agg")
+RNG = np.random.default_rng(1)
+POINTS = RNG.normal(size=(120, 2))
+SIDES = np.where(POINTS[:, 0] + POINTS[:, 1] > 0, "above", "below")
 
 
 @pytest.fixture(autouse=True)
@@ -15,6 +31,11 @@ def close_figures():
     import matplotlib.pyplot as plt
 
     plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def clf():
+    return DGTClassifier(2, max_epochs=4, random_state=0).fit(POINTS, SIDES)
 
 
 def tree(height=2, d=4, outputs=2):
@@ -26,6 +47,25 @@ def tree(height=2, d=4, outputs=2):
     )
 
 
+def words(ax, kind=""):
+    """Everything written in an Axes, or only what is of one kind."""
+    return [t.get_text() for t in ax.texts if (t.get_gid() or "").startswith(kind)]
+
+
+def boxes(ax):
+    return [p.get_gid() for p in ax.patches if (p.get_gid() or "").startswith("node ")]
+
+
+def overlapping(ax):
+    """Pairs of texts that cover each other, by what they say."""
+    ax.figure.canvas.draw()
+    texts = [t for t in ax.texts if t.get_text()]
+    x0, y0, x1, y1 = np.array([t.get_window_extent().padded(-0.5).extents for t in texts]).T
+    beside = (x1[:, None] <= x0) | (x1 <= x0[:, None]) | (y1[:, None] <= y0) | (y1 <= y0[:, None])
+    pairs = np.argwhere(np.triu(~beside, 1))
+    return [(texts[i].get_text(), texts[j].get_text()) for i, j in pairs]
+
+
 def test_text_names_every_leaf_and_the_largest_weights():
     text = tree_text(tree(), ["a", "b", "c", "d"], ["cat", "dog"], max_weights=2)
     assert text.count(">= 0?") == 3
@@ -34,36 +74,297 @@ def test_text_names_every_leaf_and_the_largest_weights():
     assert tree_text(tree(height=0)).count("\n") == 0
 
 
-def words(ax):
-    """Everything written in an Axes and the small ones inside it."""
-    texts = [t.get_text() for t in ax.texts]
-    return texts + [t.get_text() for child in ax.child_axes for t in child.texts]
+# The tree
 
 
-def test_picture_shows_decisions_and_leaves():
-    ax = plot_tree(tree(), ["a", "b", "c", "d"], ["cat", "dog"])
-    assert len(ax.child_axes) == 3
-    assert sum("%" in word for word in words(ax)) == 4
-    assert {"a", "b", "c", "d"} <= set(words(ax))
+def test_a_drawn_tree_has_all_nodes_and_leaves_and_the_largest_weights():
+    drawn = tree()
+    ax = plot_tree(drawn, feature_names=["a", "b", "c", "d"], class_names=["cat", "dog"])
+    assert boxes(ax) == ["node 0", "node 1", "node 2"]
+    assert len(words(ax, "leaf ")) == 4
+    assert all("%" in word for word in words(ax, "leaf "))
+    largest = ["abcd"[np.abs(drawn.weights[n]).argmax()] for n in range(3)]
+    assert words(ax, "feature")[::3] == largest
 
 
-def test_picture_stops_at_max_depth():
+def test_an_estimator_brings_its_names_classes_and_rows(clf):
+    ax = plot_tree(clf)
+    assert set(words(ax, "feature")) <= {"x0", "x1"}
+    assert set(words(ax, "legend")) == {"above", "below"}
+    assert sum(int(word) for word in words(ax, "rows")) == round(clf.leaf_rows_.sum())
+
+
+@pytest.mark.parametrize("outputs", [2, 12])
+def test_64_leaves_are_drawn_without_any_overlap(outputs):
+    names = [f"a rather long feature name {j}" for j in range(30)]
+    classes = [f"class number {k}" for k in range(outputs)]
+    ax = plot_tree(
+        tree(height=6, d=30, outputs=outputs),
+        feature_names=names,
+        class_names=classes,
+        leaf_rows=RNG.integers(0, 99_999, 64),
+    )
+    assert len(boxes(ax)) == 63
+    assert len(words(ax, "leaf ")) == 64
+    assert overlapping(ax) == []
+    inside = ax.figure.bbox.padded(1)
+    assert all(inside.containsx(t.get_window_extent().x1) for t in ax.texts)
+    smallest = min(t.get_fontsize() for t in ax.texts)
+    assert smallest >= 5.5
+    assert ax.figure.get_figwidth() <= 9.01  # a page's width
+
+
+def test_text_stays_inside_its_box():
+    ax = plot_tree(tree(height=6, d=9), feature_names=["a very long name indeed " * 2] * 9)
+    ax.figure.canvas.draw()
+    frames = [p.get_window_extent() for p in ax.patches if (p.get_gid() or "").startswith("node")]
+    for text in (t for t in ax.texts if t.get_gid() == "feature"):
+        inner = text.get_window_extent()
+        assert any(f.x0 <= inner.x0 and inner.x1 <= f.x1 + 1 and f.y0 <= inner.y0 for f in frames)
+
+
+def test_long_names_keep_the_end_that_tells_them_apart():
+    names = [f"the measurement of the sensor number {j}" for j in range(4)]
+    shown = set(words(plot_tree(tree(height=6), feature_names=names), "feature"))
+    assert {name[-1] for name in shown} == set("0123")
+    assert all(name.startswith("the") and "…" in name for name in shown)
+
+
+def test_deeper_trees_are_cut_and_the_picture_says_so():
+    ax = plot_tree(tree(height=8))
+    assert len(boxes(ax)) == 63
+    assert words(ax, "leaf ") == []
+    assert all("4 leaves" in word for word in words(ax, "cut "))
+    assert "cut at depth 6 of 8: 256 leaves below are drawn as 64 lines" in words(ax, "cut")
+    assert overlapping(ax) == []
     ax = plot_tree(tree(height=5), max_depth=2)
-    assert len(ax.child_axes) == 3
+    assert len(boxes(ax)) == 3
     assert sum("8 leaves" in word for word in words(ax)) == 4
+    assert len(boxes(plot_tree(tree(height=7), max_depth=7))) == 127
 
 
-def test_weights_as_images():
-    ax = plot_tree(tree(), image_shape=(2, 2), feature_scale=np.arange(1.0, 5.0))
-    image = ax.child_axes[0].images[0].get_array()
-    np.testing.assert_allclose(image.ravel(), tree().weights[0] * [1, 2, 3, 4])
+@pytest.mark.parametrize("outputs", [1, 2, 3])
+def test_single_leaves_and_pruned_trees(outputs):
+    ax = plot_tree(tree(height=0, outputs=outputs))
+    assert boxes(ax) == [] and len(words(ax, "leaf ")) == 1
+    pruned = tree(height=5, outputs=outputs).prune(np.random.default_rng(0).normal(size=(25, 4)))
+    ax = plot_tree(pruned)
+    assert len(boxes(ax)) == pruned.n_nodes < 31
+    assert len(words(ax, "leaf ")) == pruned.n_leaves
+    assert overlapping(ax) == []
+
+
+def test_a_decision_without_weights_and_names_that_look_like_mathematics():
+    flat = ObliqueTree.complete([[0.0]], [1.0], [[0.0], [1.0]])
+    assert "always the same" in words(plot_tree(flat))
+    ax = plot_tree(tree(d=2), feature_names=["price $", "$_{x"])
+    ax.figure.canvas.draw()
+
+
+def test_linear_leaves_are_shown_at_the_typical_row():
+    y = POINTS[:, 0] * 2
+    reg = DGTRegressor(1, leaf="linear", max_epochs=4, random_state=0).fit(POINTS, y)
+    ax = plot_tree(reg)
+    assert any("linear leaves, at the typical row" in word for word in words(ax))
+    assert overlapping(ax) == []
+
+
+def test_a_tree_in_given_axes_shrinks_as_a_whole():
+    import matplotlib.pyplot as plt
+
+    _, axes = plt.subplots(1, 2, figsize=(8, 3))
+    ax = plot_tree(tree(height=4), ax=axes[1])
+    assert ax is axes[1]
+    assert overlapping(ax) == []
+    assert max(t.get_fontsize() for t in ax.texts) < 7
+
+
+def test_unfilled_trees_have_no_colours_of_classes(clf):
+    assert words(plot_tree(clf, filled=False), "legend") == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"feature_names": ["a"]}, "must name the 4 columns of the tree, got 1 names"),
+        ({"class_names": ["a"]}, "must name the 2 outputs of the model, got 1 names"),
+        ({"max_depth": -1}, "max_depth must be at least 0, got -1"),
+        ({"max_features": 0}, "max_features must be at least 1, got 0"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        plot_tree(tree(), **options)
+
+
+def test_a_forest_is_not_one_tree():
+    forest = DGTForestClassifier(2, 1, max_epochs=1, random_state=0).fit(POINTS, SIDES)
+    with pytest.raises(TypeError, match=r"one tree, got DGTForestClassifier of 2"):
+        plot_tree(forest)
+    assert boxes(plot_tree(forest.forest_.trees[0])) == ["node 0"]
+
+
+# Images
+
+
+def test_weights_are_drawn_as_images_in_the_shape_of_the_tree():
+    ax = plot_node_images(tree(), feature_scale=np.arange(1.0, 5.0))
+    assert len(ax.child_axes) == 3
+    first = ax.child_axes[0].images[0]
+    np.testing.assert_allclose(first.get_array().ravel(), tree().weights[0] * [1, 2, 3, 4])
+    low, high = first.get_clim()
+    assert low == -high
+    assert len(words(ax, "below")) == 4
+    assert overlapping(ax) == []
+
+
+def test_chosen_nodes_other_shapes_and_missing_pixels():
+    ax = plot_node_images(tree(height=3, d=6), (2, 3), nodes=[5, 0])
+    assert words(ax) == ["node 5", "node 0"]
+    ax = plot_node_images(tree(), (3, 3), pixels=[0, 2, 4, 8])
+    image = ax.child_axes[0].images[0].get_array().ravel()
+    np.testing.assert_allclose(image[[0, 2, 4, 8]], tree().weights[0])
+    assert image[1] == 0
+
+
+def test_images_of_single_leaves_pruned_trees_and_classes(clf):
+    assert "one leaf" in words(plot_node_images(tree(height=0)))[0]
+    pruned = tree(height=3).prune(np.zeros((1, 4)))
+    assert len(plot_node_images(pruned).child_axes) == pruned.n_nodes
+    ax = plot_node_images(clf, (1, 2), max_depth=1)
+    assert len(ax.child_axes) == 1 and "%" in words(ax, "below")[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, r"6 columns make no square image: give shape=\(rows, columns\)"),
+        ({"shape": (2, 2)}, "has 4 pixels and the tree has 6 columns: give another shape"),
+        ({"shape": (3, 3), "pixels": [0, 1]}, "pixels must be 6 different positions"),
+        ({"shape": (3, 3), "pixels": [0, 1, 2, 3, 4, 9]}, "between 0 and 8, got 0 to 9"),
+        ({"shape": (2, 3), "nodes": [7]}, "nodes must be some of 0 to 2, got 7"),
+        ({"shape": (2, 3), "max_depth": 0}, "max_depth must be at least 1, got 0"),
+    ],
+)
+def test_images_that_do_not_fit_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        plot_node_images(tree(d=6), **options)
+
+
+# Regions
+
+
+def test_regions_are_those_of_predict(clf):
+    ax = plot_regions(clf, POINTS, SIDES, resolution=20)
+    areas = ax.collections[0].get_array().reshape(20, 20)
+    x, y = np.linspace(*ax.get_xlim(), 20), np.linspace(*ax.get_ylim(), 20)
+    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    same = clf.classes_[areas.astype(int)].ravel() == clf.predict(grid)
+    assert same.mean() > 0.9  # the axes end half a cell further out
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["above", "below"]
+
+
+def test_regions_of_values_over_named_columns_of_a_frame():
+    frame = pd.DataFrame(RNG.normal(size=(60, 3)), columns=["a", "b", "c"])
+    reg = DGTRegressor(2, max_epochs=2, random_state=0).fit(frame, frame.c)
+    ax = plot_regions(reg, frame, frame.c, ("c", "a"), resolution=10)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("c", "a")
+    assert "the other column at the median" in ax.get_title(loc="right")
+
+
+@pytest.mark.parametrize(
+    ("X", "features", "message"),
+    [
+        (POINTS, (0, 0), "two different columns"),
+        (POINTS, (0, 2), "features must be 0 to 1, got 2"),
+        (POINTS, (0, "b"), "columns of X, got 'b': x0, x1"),
+        (POINTS[:5], (0, 1), "y must have the 5 rows of X"),
+        (POINTS[:, :1], (0, 1), "at least 2 columns, got 1"),
+        (np.full((120, 2), np.nan), (0, 1), "must not have gaps"),
+        (pd.DataFrame({"a": [1.0], "b": ["x"]}), (0, 1), "got text in column 'b'"),
+    ],
+)
+def test_regions_that_cannot_be_drawn(clf, X, features, message):
+    with pytest.raises(ValueError, match=message):
+        plot_regions(clf, X, SIDES, features)
+
+
+# Curves
 
 
 @pytest.mark.parametrize("score", [None, "val_accuracy", "val_rmse"])
 def test_history(score):
     history = {"loss": [3.0, 2.0, 1.0]}
     if score:
-        history |= {"val_loss": [3.0, 2.5, 2.6], score: [0.5, 0.6, 0.7]}
+        history |= {"val_loss": [3.0, 2.5, 2.6], score: [0.5, 0.7, 0.6]}
     ax = plot_history(history)
-    labels = [t.get_text() for t in ax.figure.legends[0].get_texts()]
-    assert len(labels) == (3 if score else 1)
+    labels = [t.get_text() for t in ax.get_legend().get_texts()]
+    assert len(labels) == (4 if score else 1)
+    if score:
+        assert ax.lines[-1].get_xdata()[0] == (2 if score == "val_accuracy" else 1)
+
+
+def test_history_of_a_model_and_of_nothing(clf):
+    assert len(plot_history(clf).lines[0].get_xdata()) == 4
+    with pytest.raises(ValueError, match="DGTClassifier has no history of training: fit it first"):
+        plot_history(DGTClassifier())
+
+
+def test_curves_of_several_policies_in_one_picture():
+    tree_curve = Curve([10, 20], [0.4, 0.5], [0.5, 0.6])
+    linear = Curve([10, 20], [0.3, 0.4])
+    ax = plot_curves({"tree": tree_curve, "linear": linear})
+    labels = [t.get_text() for t in ax.get_legend().get_texts()]
+    assert labels == ["tree: held-out rows", "tree: while learning", "linear: while learning"]
+    assert len({line.get_color() for line in ax.lines}) == 2
+    assert plot_curves(linear).get_ylabel() == "accuracy"
+    assert len(plot_curves([linear, linear]).lines) == 2
+    with pytest.raises(ValueError, match="all be of accuracy or all of loss, got both"):
+        plot_curves([linear, Curve([1], [2.0], accuracy=False)])
+    with pytest.raises(ValueError, match="at least one curve, got none"):
+        plot_curves([])
+
+
+# Reliability
+
+
+def test_reliability_by_hand():
+    found = reliability([0.55, 0.55, 0.95, 1.0], [True, False, True, True])
+    np.testing.assert_allclose(found.confidence, [0.55, 0.975])
+    np.testing.assert_allclose(found.accuracy, [0.5, 1.0])
+    assert found.rows.tolist() == [2, 2]
+    assert found.error == pytest.approx((0.05 + 0.025) / 2)
+    with pytest.raises(ValueError, match="n_bins must be at least 1, got 0"):
+        reliability([0.5], [True], 0)
+
+
+def test_reliability_of_several_models(clf):
+    ax = plot_reliability({"one": clf, "other": clf}, POINTS, SIDES)
+    labels = [t.get_text() for t in ax.get_legend().get_texts()]
+    shares = clf.predict_proba(POINTS)
+    error = reliability(shares.max(axis=1), clf.predict(POINTS) == SIDES).error
+    assert labels == [f"one, ECE {error:.3f}", f"other, ECE {error:.3f}"]
+    assert len(ax.child_axes) == 1
+    assert plot_reliability(clf, POINTS, SIDES).get_legend().get_texts()[0].get_text()[:3] == "DGT"
+    with pytest.raises(TypeError, match="classifiers with predict_proba, got ObliqueTree"):
+        plot_reliability(clf.tree_, POINTS, SIDES)
+
+
+# Contributions
+
+
+def test_contributions_as_bars(clf):
+    found = contributions(clf, POINTS)
+    ax = plot_contributions(found, 3)
+    likely = found.predictions[3].argmax()
+    widths = sorted((bar.get_width() for bar in ax.patches), key=abs, reverse=True)
+    np.testing.assert_allclose(widths, sorted(found.values[3, :, likely], key=abs, reverse=True))
+    assert f"probability of {clf.classes_[likely]}" in ax.get_xlabel()
+    assert "above" in plot_contributions(found, 0, "above").get_xlabel()
+    assert "1 more" in [
+        t.get_text() for t in plot_contributions(found, max_features=1).get_yticklabels()
+    ]
+    with pytest.raises(ValueError, match="output must be one of above, below, got 'left'"):
+        plot_contributions(found, 0, "left")
+    with pytest.raises(ValueError, match="one of the 120 rows explained, got 120"):
+        plot_contributions(found, 120)

@@ -25,10 +25,14 @@ _HOMES = {
     "Recipe": "dgtrees.learn.recipe",
     "TAOClassifier": "dgtrees.baselines.tao",
     "TAORegressor": "dgtrees.baselines.tao",
+    "contributions": "dgtrees.model.contributions",
+    "explain": "dgtrees.model.explain",
+    "plot_tree": "dgtrees.model.plot",
     "export_c": "dgtrees.model.c",
     "export_dot": "dgtrees.model.dot",
     "export_onnx": "dgtrees.model.onnx",
     "export_text": "dgtrees.model.rules",
+    "fit_shards": "dgtrees.estimators.shards",
 }
 _KINDS = (
     "DGTClassifier",
@@ -53,11 +57,15 @@ __all__ = [
     "ObliqueForest",
     "ObliqueTree",
     "Recipe",
+    "contributions",
+    "explain",
     "export_c",
     "export_dot",
     "export_onnx",
     "export_text",
+    "fit_shards",
     "load",
+    "plot_tree",
 ]
 
 

@@ -17,10 +17,12 @@ from torch import Tensor, nn
 
 from dgtrees.data.rows import Examples
 from dgtrees.errors import StateError
-from dgtrees.learn.batch import Rows, evaluate, one_thread
+from dgtrees.learn.batch import one_thread
 from dgtrees.learn.keep import BestWeights
 from dgtrees.learn.losses import LOSSES
 from dgtrees.learn.module import TrainableTree
+from dgtrees.learn.objective import evaluate
+from dgtrees.learn.rows import Rows
 from dgtrees.learn.scaling import moments
 from dgtrees.tree.oblique import ObliqueTree
 

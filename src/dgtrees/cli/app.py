@@ -11,7 +11,7 @@ import typer
 from typer.main import get_command
 
 from dgtrees import __version__
-from dgtrees.cli import data, export, fit, paper, predict, show, simulate, tune
+from dgtrees.cli import data, explain, export, fit, paper, predict, show, simulate, tune
 from dgtrees.errors import DGTreesError
 
 __all__ = ["app", "main"]
@@ -47,6 +47,7 @@ def _dgt(
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
 app.command("show")(show.show)
+app.command("explain")(explain.explain)
 app.command("export")(export.export)
 app.command("tune")(tune.tune)
 app.command("simulate")(simulate.simulate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,12 @@ __all__ = ["fit"]
 
 
 def fit(
-    train: Annotated[str, typer.Argument(help="Table to learn from; - reads standard input.")],
+    train: Annotated[
+        str,
+        typer.Argument(
+            help="Table to learn from; - reads standard input; a folder is one of Parquet files."
+        ),
+    ],
     target: o.Target = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="Model file to write; - for standard output.")
@@ -56,6 +62,16 @@ def fit(
         ),
     ] = False,
     passes: Annotated[int, typer.Option(help="Passes over the file with --stream.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes that share the Parquet files of a folder among them."),
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="Folder for checkpoints with --workers: a run that was broken off goes on from it."
+        ),
+    ] = None,
     seed: o.Seed = 0,
     format: o.Format = None,
     delimiter: o.Delimiter = None,
@@ -90,11 +106,17 @@ def fit(
     own = {"classification": {"class_weight": class_weight}, "regression": {"loss": loss}}
     check_output(output)
     started = time.perf_counter()
-    learn = _fit_stream if stream else _fit_whole
     silent = quiet or json
-    model, rows, held_out = learn(
-        _Job(train, val, parameters, own, target, task, weight, columns, reading, passes, silent)
-    )
+    job = _Job(train, val, parameters, own, target, task, weight, columns, reading, passes, silent)
+    if workers is not None or checkpoint is not None or Path(train).is_dir():
+        if stream:
+            raise ValueError("--stream is for one file: leave it out, workers stream by themselves")
+        fitted = _fit_shards(job, 1 if workers is None else workers, checkpoint)
+        if fitted is None:
+            return
+        model, rows, held_out = fitted
+    else:
+        model, rows, held_out = (_fit_stream if stream else _fit_whole)(job)
     seconds = time.perf_counter() - started
     save_model(model, output)
     result = {
@@ -238,6 +260,41 @@ def _own_validation(model: Any) -> dict[str, float]:
     if model._task == "classification":
         return {"validation_accuracy": float(model.best_score_)}
     return {"validation_rmse": float(model.best_score_ * model._trainer_.y_scale[0])}
+
+
+def _fit_shards(
+    job: _Job, workers: int, checkpoint: str | None
+) -> tuple[Any, int, dict[str, float]] | None:
+    """Train on a folder of Parquet files; None where another worker reports and saves."""
+    from dgtrees import fit_shards
+    from dgtrees.data.shards import find_shards
+    from dgtrees.estimators.shard_training import ShardJob, scan_target
+    from dgtrees.learn.team import launched, rank
+
+    if job.target is None:
+        raise ValueError("a folder of Parquet files needs --target: say which column to learn")
+    if job.passes != 1:
+        raise ValueError("--passes goes with --stream: use --max-epochs for Parquet files")
+    task = job.task
+    if task == "auto":
+        task, _ = scan_target(find_shards(job.train), ShardJob(job.train, job.target), task)
+    model = new_estimator(task, job.parameters, job.own)
+    fit_shards(
+        model,
+        job.train,
+        job.target,
+        val=job.val,
+        workers=workers,
+        weight=job.weight,
+        drop=job.columns["drop"],
+        kinds=job.columns["kinds"],
+        checkpoint=checkpoint,
+    )
+    if launched() and rank() > 0:
+        return None
+    found = model.shards_report_
+    held_out = {name: value for name, value in found.items() if name.startswith("validation_")}
+    return model, found["rows"], {"workers": found["workers"], **held_out}
 
 
 def _fit_stream(job: _Job) -> tuple[Any, int, dict[str, float]]:

@@ -12,7 +12,7 @@ import typer
 from dgtrees.cli import options as o
 from dgtrees.cli.output import check_output, load_model, report, said, writing
 
-__all__ = ["predict"]
+__all__ = ["batches_for", "predict"]
 
 
 def predict(
@@ -56,7 +56,7 @@ def predict(
     rows = 0
     with writing(output) as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        for part in _parts(fitted, table, target, reading):
+        for part in batches_for(fitted, table, target, reading):
             columns = _answers(fitted, part.X, proba, leaves)
             if not rows:
                 writer.writerow(columns)
@@ -71,7 +71,10 @@ def predict(
     report(result, text, as_json=json, quiet=quiet, clear=output != "-")
 
 
-def _parts(fitted: Any, table: str, target: str | None, reading: dict[str, Any]) -> Iterator[Any]:
+def batches_for(
+    fitted: Any, table: str, target: str | None, reading: dict[str, Any]
+) -> Iterator[Any]:
+    """A table batch by batch, with the columns the model was trained on."""
     from dgtrees.data.formats import batches
     from dgtrees.data.tables import Columns, typed
 

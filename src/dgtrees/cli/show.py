@@ -54,7 +54,7 @@ def show(
         print()
         print(tree_text(fitted.tree_, max_depth=depth, **look))
     if png is not None:
-        _draw(fitted.tree_, png, 3 if depth is None else depth, look)
+        _draw(fitted, png, depth, weights)
 
 
 def _heading(fitted: Any, path: str) -> str:
@@ -114,11 +114,11 @@ def _as_json(fitted: Any) -> dict[str, Any]:
     }
 
 
-def _draw(tree: Any, path: str, depth: int, look: dict[str, Any]) -> None:
+def _draw(fitted: Any, path: str, depth: int | None, weights: int) -> None:
     import matplotlib as mpl
 
     from dgtrees.model.plot import plot_tree
 
     mpl.use("Agg")
-    axes = plot_tree(tree, max_depth=depth, **look)
-    axes.figure.savefig(path, dpi=120, bbox_inches="tight")
+    axes = plot_tree(fitted, max_depth=depth, max_features=weights)
+    axes.figure.savefig(path, dpi=120)

@@ -46,6 +46,14 @@ class Batch:
         """This batch with other names for some columns."""
         return replace(self, names=[names.get(name, name) for name in self.names])
 
+    def between(self, start: int, stop: int) -> Batch:
+        """Some of the rows of a batch without weights of its own; errors name them as before."""
+        return replace(
+            self,
+            columns=[column.slice(start, stop - start) for column in self.columns],
+            row_name=lambda row: self.row_name(start + row),
+        )
+
     @classmethod
     def joined(cls, parts: list[Batch]) -> Batch:
         """All parts as one batch."""

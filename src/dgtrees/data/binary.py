@@ -90,18 +90,37 @@ def _to_arrow(column: np.ndarray) -> pa.Array:
     return pa.array(column.tolist()) if column.dtype.kind == "U" else pa.array(column)
 
 
-def from_parquet(stream: BinaryIO, name: str) -> Iterator[Batch]:
-    """Rows of a Parquet file, some row groups at a time."""
+def from_parquet(
+    stream: BinaryIO,
+    name: str,
+    start: int = 0,
+    stop: int | None = None,
+    columns: list[str] | None = None,
+) -> Iterator[Batch]:
+    """Rows `start` to `stop` of a Parquet file, some row groups at a time; all columns if None."""
     with _arrow_errors(name, "Parquet"):
         file = parquet.ParquetFile(
             _seekable(stream), buffer_size=1 << 20, page_checksum_verification=True
         )
         groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-    found = (b for some in _bundles(groups) for b in file.iter_batches(*some))
-    yield from _from_record_batches(found, name, "Parquet", file.schema_arrow.names)
+    ends = np.cumsum([group.num_rows for group in groups], dtype=np.int64)
+    stop = file.metadata.num_rows if stop is None else stop
+    wanted = {
+        number: group
+        for number, group in enumerate(groups)
+        if ends[number] > start and ends[number] - group.num_rows < stop
+    }
+    first = min((int(ends[i]) - group.num_rows for i, group in wanted.items()), default=0)
+    found = (b for some in _bundles(wanted) for b in file.iter_batches(*some, columns=columns))
+    names = [n for n in file.schema_arrow.names if columns is None or n in columns]
+    for batch in _from_record_batches(found, name, "Parquet", names, first):
+        low, high = max(0, start - first), min(batch.rows, stop - first)
+        if low < high:
+            yield batch if high - low == batch.rows else batch.between(low, high)
+        first += batch.rows
 
 
-def _bundles(groups: list[Any]) -> Iterator[tuple[int, list[int]]]:
+def _bundles(groups: dict[int, Any]) -> Iterator[tuple[int, list[int]]]:
     """Rows a batch, and numbers of row groups to read together.
 
     One iterator over a whole file would keep every group it has read. Batches of long rows have
@@ -109,10 +128,11 @@ def _bundles(groups: list[Any]) -> Iterator[tuple[int, list[int]]]:
     """
     bundle: list[int] = []
     rows = size = 0
-    for number, group in enumerate(groups):
+    last = max(groups, default=-1)
+    for number, group in groups.items():
         bundle.append(number)
         rows, size = rows + group.num_rows, size + group.total_byte_size
-        if rows >= _ROWS_A_BATCH or size >= _BATCH_BYTES or number == len(groups) - 1:
+        if rows >= _ROWS_A_BATCH or size >= _BATCH_BYTES or number == last:
             fitting = _BATCH_BYTES * max(rows, 1) // max(size, 1)
             yield min(_ROWS_A_BATCH, max(1000, fitting)), bundle
             bundle, rows, size = [], 0, 0
@@ -131,9 +151,8 @@ def from_arrow(stream: BinaryIO, name: str) -> Iterator[Batch]:
 
 
 def _from_record_batches(
-    found: Iterator[pa.RecordBatch], name: str, format: str, names: list[str]
+    found: Iterator[pa.RecordBatch], name: str, format: str, names: list[str], row: int = 0
 ) -> Iterator[Batch]:
-    row = 0
     while True:
         with _arrow_errors(name, format):
             part = next(found, None)

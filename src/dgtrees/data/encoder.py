@@ -12,16 +12,24 @@ and a fitted model needs nothing but its tree.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Column", "Encoder", "columns_of", "is_frame"]
+__all__ = [
+    "Column",
+    "Encoder",
+    "columns_of",
+    "is_frame",
+    "label_weights",
+    "weighted_median",
+]
 
 NUMBER, CATEGORY = "number", "category"
 _NUMBERS = re.compile(r"((u?int|float|decimal)\d*|double|halffloat|bool|boolean)(\[pyarrow\])?$")
@@ -170,7 +178,19 @@ def _as_labels(values: np.ndarray) -> np.ndarray:
     return np.array([label(value) for value in values.tolist()], dtype=object)
 
 
-def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
+def label_weights(labels: np.ndarray, weight: np.ndarray) -> dict[str, float]:
+    """Different labels, and what their rows weigh together."""
+    # Not np.unique: it would copy every value at the length of the longest.
+    cells = labels.tolist()
+    distinct = sorted(set(cells))
+    number = {label: i for i, label in enumerate(distinct)}
+    group = np.fromiter((number[cell] for cell in cells), dtype=np.intp, count=len(cells))
+    total = np.bincount(group, weights=weight, minlength=len(distinct))
+    return dict(zip(distinct, total.tolist(), strict=True))
+
+
+def weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
+    """The value with half of the weight on either side, or the middle of two such."""
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weight[order])
     half = below[-1] / 2.0
@@ -215,15 +235,18 @@ class Encoder:
         rows = len(columns[0][1]) if columns else 0
         weight = np.ones(rows) if weight is None else np.asarray(weight, dtype=np.float64)
         used = weight > 0
-        self.columns = [self._learn(name, v[used], weight[used]) for name, v in columns]
-        return self
+        return self._take([self._learn(name, v[used], weight[used]) for name, v in columns])
 
     def fit_numbers(self, X: np.ndarray, weight: np.ndarray, names: Sequence[str]) -> Encoder:
         """`fit` for an array of floats, without a Python object per value."""
         used = weight > 0
-        self.columns = [
-            _learn_number(str(name), X[used, j], weight[used]) for j, name in enumerate(names)
-        ]
+        return self._take(
+            [_learn_number(str(name), X[used, j], weight[used]) for j, name in enumerate(names)]
+        )
+
+    def _take(self, columns: list[Column]) -> Encoder:
+        self.columns = columns
+        vars(self).pop("plain", None)
         return self
 
     def _learn(self, name: str, values: np.ndarray, weight: np.ndarray) -> Column:
@@ -237,19 +260,18 @@ class Encoder:
                     f"column {name!r} must hold one number or one name a row, got {value!r}: "
                     "spread it over several columns"
                 )
-        # Not np.unique: it would copy every value at the length of the longest.
-        cells = _as_labels(values).tolist()
-        labels = sorted(set(cells))
-        number = {label: i for i, label in enumerate(labels)}
-        group = np.fromiter((number[cell] for cell in cells), dtype=np.intp, count=len(cells))
-        count = np.bincount(group, weights=weight, minlength=len(labels))
+        return self.category_column(name, label_weights(_as_labels(values), weight))
+
+    def category_column(self, name: str, weight: Mapping[str, float]) -> Column:
+        """The column for categories whose rows weigh so much each."""
         # Most frequent first; equal counts in alphabetical order.
-        ranked = sorted(range(len(labels)), key=lambda i: (-count[i], labels[i]))
-        kept = [i for i in ranked if count[i] >= self.min_frequency][: self.max_categories]
+        ranked = sorted(weight, key=lambda label: (-weight[label], label))
+        kept = [label for label in ranked if weight[label] >= self.min_frequency]
+        kept = kept[: self.max_categories]
         if not kept:  # a small table: every value is rare, and still says something
             kept = ranked[: self.max_categories]
-        categories = tuple(sorted(labels[i] for i in kept))
-        return Column(name, CATEGORY, categories=categories, other=len(kept) < len(labels))
+        other = len(kept) < len(ranked)
+        return Column(name, CATEGORY, categories=tuple(sorted(kept)), other=other)
 
     @property
     def width(self) -> int:
@@ -271,6 +293,21 @@ class Encoder:
     def numeric(self) -> bool:
         """Whether all columns are numbers."""
         return all(column.kind == NUMBER for column in self.columns)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether a row of numbers without gaps is its own encoding."""
+        return self.numeric and self.width == len(self.columns)
+
+    def expand_row(self, x: np.ndarray) -> np.ndarray:
+        """`expand_numbers` for one row of floats (columns,)."""
+        if not self.numeric:
+            column = next(column for column in self.columns if column.kind != NUMBER)
+            raise TypeError(
+                f"single rows must be all numbers, and column {column.name!r} holds categories: "
+                "use predict, which takes DataFrames"
+            )
+        return self.expand_numbers(x[None])[0]
 
     def expand(self, columns: Sequence[tuple[str, np.ndarray]]) -> np.ndarray:
         """Encoded rows (rows, width) in float64, not standardised."""
@@ -328,7 +365,7 @@ class Encoder:
 
 def _learn_number(name: str, values: np.ndarray, weight: np.ndarray) -> Column:
     present = ~np.isnan(values)
-    median = _weighted_median(values[present], weight[present]) if present.any() else 0.0
+    median = weighted_median(values[present], weight[present]) if present.any() else 0.0
     return Column(name, median=median, indicator=not present.all())
 
 

@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dgtrees.data.batch import Batch
 from dgtrees.data.columns import Place, cannot_be_used, shown, typed_column, typed_text
 from dgtrees.data.formats import batches
-from dgtrees.data.targets import read_target, refuse_missing, target_column
+from dgtrees.data.targets import TargetScan, read_target
 from dgtrees.errors import DataError
 
-__all__ = ["Columns", "Table", "TableStream", "read_table", "typed"]
+__all__ = ["Columns", "Table", "TableStream", "named", "read_table", "typed"]
 
 _KINDS = ("number", "category")
 
@@ -177,22 +176,13 @@ class TableStream:
             self._scan(target, task)
 
     def _scan(self, target: str | int, task: str) -> None:
-        distinct: pa.Array | None = None
+        scan: TargetScan | None = None
         for batch in batches(self.source, **self.reading):
-            name = _named(batch, target, "target")
-            column = target_column(batch, name)
-            refuse_missing(column, batch, Place(batch.source, name, batch.row_name))
-            found = pc.unique(column.combine_chunks())
-            distinct = found if distinct is None else pc.unique(pa.concat_arrays([distinct, found]))
-            self.n_rows += batch.rows
-            if len(distinct) > 100_000:  # no classes any more, and enough to judge by
-                distinct = distinct[:100_000]
-        whole = Batch(
-            [name], [pa.chunked_array([distinct])], batch.text, lambda row: "target", batch.source
-        )
-        y, self.task = read_target(whole, name, task, self.n_rows, self.reading.get("decimal", "."))
-        if self.task == "classification":
-            self.classes = np.unique(y)
+            scan = scan or TargetScan(named(batch, target, "target"))
+            scan.add(batch)
+        assert scan is not None  # a file without rows has been refused
+        self.n_rows = scan.rows
+        self.task, self.classes = scan.judged(task)
 
     def __iter__(self) -> Iterator[Table]:
         columns, task = self.columns, self.task or "auto"
@@ -216,15 +206,15 @@ def typed(batch: Batch, columns: Columns, task: str, classes: Any = None) -> Tab
         target = batch.own_target
     y, name, found = None, None, None
     if target is not None:
-        name = _named(batch, target, "target")
+        name = named(batch, target, "target")
         y, found = read_target(batch, name, task, batch.rows, decimal, classes)
     weight, weight_name = batch.weight, None
     if columns.weight is not None:
-        weight_name = _named(batch, columns.weight, "weight")
+        weight_name = named(batch, columns.weight, "weight")
         weight = _weights(batch, weight_name, decimal)
     if columns.features is None:
-        dropped = [_named(batch, column, "drop") for column in columns.drop]
-        kinds = {_named(batch, column, "kinds"): kind for column, kind in columns.kinds.items()}
+        dropped = [named(batch, column, "drop") for column in columns.drop]
+        kinds = {named(batch, column, "kinds"): kind for column, kind in columns.kinds.items()}
         left_out = {name, weight_name, batch.own_target, *dropped}
         features = [n for n in batch.names if n not in left_out]
     else:
@@ -251,7 +241,7 @@ def _feature(batch: Batch, name: str, kind: str | None, decimal: str) -> pa.Chun
         raise cannot_be_used(column, place, error) from error
 
 
-def _named(batch: Batch, column: str | int, role: str) -> str:
+def named(batch: Batch, column: str | int, role: str) -> str:
     """A column's name, given that or its position."""
     names = batch.names
     if isinstance(column, str):

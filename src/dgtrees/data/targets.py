@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,15 @@ from dgtrees.data.columns import (
     typed_text,
 )
 
-__all__ = ["MAX_CLASSES", "read_target", "refuse_missing", "target_column"]
+__all__ = ["MAX_CLASSES", "TargetScan", "read_target", "refuse_missing", "target_column"]
 
 MAX_CLASSES = 26
 """Whole numbers are classes where there are at most so many different ones."""
 
 _MOST_CLASSES = 10_000
+
+_ENOUGH_VALUES = 100_000
+"""So many different values are no classes any more, and enough to judge a column by."""
 
 
 def target_column(batch: Batch, name: str) -> pa.ChunkedArray:
@@ -83,6 +87,46 @@ def _refuse_few_words(column: pa.ChunkedArray, place: Place, decimal: str) -> No
     distinct = len(pc.unique(pc.filter(column, numbers)))
     if distinct > MAX_CLASSES and 2 * pc.sum(numbers).as_py() >= len(column):
         typed_text(column, place, "number", decimal)
+
+
+@dataclass
+class TargetScan:
+    """What tells the task and the classes, added up over the batches of a table of any size."""
+
+    name: str
+    rows: int = 0
+    distinct: pa.Array | None = None
+    text: bool = False
+    source: str = ""
+    decimal: str = "."
+
+    def add(self, batch: Batch) -> None:
+        """Take one more batch in; a missing target is refused."""
+        column = target_column(batch, self.name)
+        refuse_missing(column, batch, Place(batch.source, self.name, batch.row_name))
+        self.rows += batch.rows
+        self.text, self.source, self.decimal = batch.text, batch.source, batch.decimal
+        self._join(pc.unique(column.combine_chunks()))
+
+    def merge(self, other: TargetScan) -> None:
+        """Take in what another scan, of other rows, has found."""
+        if other.distinct is None:
+            return
+        self.rows += other.rows
+        self.text, self.source, self.decimal = other.text, other.source, other.decimal
+        self._join(other.distinct)
+
+    def _join(self, found: pa.Array) -> None:
+        if self.distinct is not None:
+            found = pc.unique(pa.concat_arrays([self.distinct, found]))
+        self.distinct = found[:_ENOUGH_VALUES]
+
+    def judged(self, task: str) -> tuple[str, np.ndarray | None]:
+        """The task, and the classes if it is classification."""
+        column = pa.chunked_array([self.distinct])
+        whole = Batch([self.name], [column], self.text, lambda row: "target", self.source)
+        y, task = read_target(whole, self.name, task, self.rows, self.decimal)
+        return task, np.unique(y) if task == "classification" else None
 
 
 def refuse_missing(column: pa.ChunkedArray, batch: Batch, place: Place) -> None:

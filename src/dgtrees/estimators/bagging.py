@@ -222,6 +222,10 @@ class ForestEstimator(TableEstimator):
         rows = self._rows_to_predict(X)
         return self.forest_.predict(rows)
 
+    def _row_outputs(self, x: Any) -> np.ndarray:
+        row = self._row_to_predict(x)
+        return self.forest_.predict_row(row)
+
     def apply(self, X: Any) -> np.ndarray:
         """Leaf that every row ends in, for every tree: (rows, trees)."""
         rows = self._rows_to_predict(X)

@@ -50,6 +50,18 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         """Weights to train with, after class weights if there are any."""
         return weight
 
+    def _class_factors(self, mass: np.ndarray, total: float) -> np.ndarray:
+        """What the rows of every class weigh more, where they weigh `mass` of `total` so far."""
+        raise NotImplementedError
+
+    def _check_patience(self, recipe: Recipe, validated: bool) -> None:
+        """Refuse to wait for a better validation score where there is nothing to validate with."""
+        if recipe.patience is not None and not validated and not self._held_out_share(10**9):
+            raise ValueError(
+                f"patience={recipe.patience} needs validation rows, got none: give X_val and y_val "
+                "or set validation_fraction"
+            )
+
     # Fitting
 
     @with_callbacks
@@ -88,11 +100,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
     ) -> None:
         recipe = checked_recipe(self, self._task)
-        if recipe.patience is not None and X_val is None and not self._held_out_share(10**9):
-            raise ValueError(
-                f"patience={recipe.patience} needs validation rows, got none: give X_val and y_val "
-                "or set validation_fraction"
-            )
+        self._check_patience(recipe, X_val is not None)
         train, validation, seed = self._training_rows(
             X, y, sample_weight, X_val, y_val, sample_weight_val
         )

@@ -8,7 +8,7 @@ import numpy as np
 
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.checks import unchanged_on_error
-from dgtrees.estimators.targets import ClassTarget, class_weighted
+from dgtrees.estimators.targets import ClassTarget, class_factors
 from dgtrees.learn.recipe import Recipe
 
 __all__ = ["DGTClassifier"]
@@ -117,7 +117,13 @@ class DGTClassifier(ClassTarget, DGTEstimator):
         self.verbose = verbose
 
     def _training_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return class_weighted(self.class_weight, self.classes_, y, weight)
+        if self.class_weight is None:
+            return weight
+        mass = np.bincount(y, weights=weight, minlength=len(self.classes_))
+        return weight * self._class_factors(mass, weight.sum())[y]
+
+    def _class_factors(self, mass: np.ndarray, total: float) -> np.ndarray:
+        return class_factors(self.class_weight, self.classes_, mass, total)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None

@@ -15,7 +15,16 @@ from dgtrees.learn.recipe import Recipe
 from dgtrees.model import file as model_file
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["begun", "check_fit", "described", "naming", "restored", "save"]
+__all__ = [
+    "begun",
+    "check_fit",
+    "described",
+    "naming",
+    "parameters_of",
+    "restored",
+    "save",
+    "unfitted",
+]
 
 # Arrays that describe the training rows; a model predicts without them.
 _EXTRAS = ("leaf_rows", "encoded_feature_scale")
@@ -59,7 +68,7 @@ def described(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Header and arrays of everything but the trees: parameters, encoding, target."""
     header = {
         "kind": type(model).__name__,
-        **_parameters(model),
+        **parameters_of(model),
         "encoder": model._encoder.to_json(),
         "feature_names": getattr(model, "feature_names_in_", np.empty(0)).tolist() or None,
         "n_features": int(model.n_features_in_),
@@ -70,11 +79,7 @@ def described(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def begun(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     """An estimator with what `described` said, and no trees yet."""
-    parameters = {name: _unpacked(value) for name, value in header["parameters"].items()}
-    if header["recipe"]:
-        fields = header["recipe"].items()
-        parameters["recipe"] = Recipe(**{name: _unpacked(value) for name, value in fields})
-    model: Any = kind(**parameters)
+    model = unfitted(kind, header)
     model.n_features_in_ = int(header["n_features"])
     if header["feature_names"]:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
@@ -107,7 +112,16 @@ def naming(kind: type) -> Iterator[None]:
         raise ModelFileError(f"not a valid {kind.__name__}: {error!r}") from error
 
 
-def _parameters(model: Any) -> dict[str, Any]:
+def unfitted(kind: type, header: dict[str, Any]) -> Any:
+    """An estimator with the parameters that `parameters_of` packed."""
+    parameters = {name: _unpacked(value) for name, value in header["parameters"].items()}
+    if header["recipe"]:
+        fields = header["recipe"].items()
+        parameters["recipe"] = Recipe(**{name: _unpacked(value) for name, value in fields})
+    return kind(**parameters)
+
+
+def parameters_of(model: Any) -> dict[str, Any]:
     """Constructor parameters as JSON values; what JSON cannot hold becomes None."""
     parameters = model.get_params(deep=False)
     recipe = None

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 from dgtrees.errors import StateError
 from dgtrees.estimators.tables import TableEstimator
 
-__all__ = ["ClassTarget", "ValueTarget", "class_weighted"]
+__all__ = ["ClassTarget", "ValueTarget", "class_factors"]
 
 
 class ClassTarget(ClassifierMixin, TableEstimator):
@@ -32,7 +32,9 @@ class ClassTarget(ClassifierMixin, TableEstimator):
         return len(self.classes_)
 
     def _learn_target(self, y: Any) -> None:
-        classes = np.unique(self._labels(y))
+        self._learn_classes(np.unique(self._labels(y)))
+
+    def _learn_classes(self, classes: np.ndarray) -> None:
         if len(classes) == 1:
             raise ValueError(
                 f"y must have at least 2 classes, got 1 class, {classes.tolist()[0]!r}: "
@@ -71,6 +73,14 @@ class ClassTarget(ClassifierMixin, TableEstimator):
         scores = self._outputs(X)
         return self.classes_[scores.argmax(axis=1)]
 
+    def predict_row(self, x: Any) -> Any:
+        """Class of one row of numbers, `predict([x])[0]` in a few microseconds.
+
+        NaN is a missing value. Models with columns of categories have `predict` only.
+        """
+        scores = self._row_outputs(x)
+        return self.classes_[scores.argmax()]
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of every row, (rows, classes)."""
         scores = self._outputs(X)
@@ -91,18 +101,15 @@ class ClassTarget(ClassifierMixin, TableEstimator):
         self.classes_ = np.array(header["classes"], dtype=np.dtype(header["classes_dtype"]))
 
 
-def class_weighted(
-    class_weight: Any, classes: np.ndarray, y: np.ndarray, weight: np.ndarray
+def class_factors(
+    class_weight: Any, classes: np.ndarray, mass: np.ndarray, total: float
 ) -> np.ndarray:
-    """Weights of rows of the classes y (numbers) after class weights: "balanced" or a dict."""
+    """Factor of every class, by "balanced" or a dict, where `mass` is the weight of its rows."""
     if class_weight is None:
-        return weight
+        return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
-        mass = np.bincount(y, weights=weight, minlength=len(classes))
-        by_class = weight.sum() / (len(classes) * np.where(mass > 0, mass, 1.0))
-    else:
-        by_class = compute_class_weight(class_weight, classes=classes, y=classes[y])
-    return weight * by_class[y]
+        return total / (len(classes) * np.where(mass > 0, mass, 1.0))
+    return compute_class_weight(class_weight, classes=classes, y=classes)
 
 
 class ValueTarget(RegressorMixin, TableEstimator):
@@ -150,8 +157,21 @@ class ValueTarget(RegressorMixin, TableEstimator):
         outputs = self._outputs(X)
         return outputs[:, 0] if self._single else outputs
 
+    def predict_row(self, x: Any) -> Any:
+        """Value of one row of numbers, `predict([x])[0]` in a few microseconds.
+
+        NaN is a missing value. Models with columns of categories have `predict` only.
+        """
+        outputs = self._row_outputs(x)
+        return outputs[0] if self._single else outputs
+
     def _outputs(self, X: Any) -> np.ndarray:
-        outputs = super()._outputs(X)
+        return self._bounded(super()._outputs(X))
+
+    def _row_outputs(self, x: Any) -> np.ndarray:
+        return self._bounded(super()._row_outputs(x))
+
+    def _bounded(self, outputs: np.ndarray) -> np.ndarray:
         tree = getattr(self, "tree_", None)
         if tree is not None and tree.leaf_weights is not None:
             # Linear leaves know no bounds; the targets had some.

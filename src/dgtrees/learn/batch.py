@@ -14,38 +14,36 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dgtrees.errors import StateError
 from dgtrees.learn.keep import BestWeights, RunningAverage
-from dgtrees.learn.losses import LOSSES, Loss, cross_entropy
+from dgtrees.learn.losses import Loss
 from dgtrees.learn.module import TrainableTree
+from dgtrees.learn.objective import evaluate, mean_loss, rank_of, training_loss
 from dgtrees.learn.quantizers import AnnealedSigmoid
 from dgtrees.learn.recipe import Recipe
+from dgtrees.learn.rows import Feed
+from dgtrees.learn.team import ALONE, Team
 
-__all__ = ["Rows", "TrainingResult", "fit_tree", "make_module", "make_optimizer", "one_thread"]
+__all__ = [
+    "Keeper",
+    "NoisePool",
+    "Run",
+    "TrainingResult",
+    "fit_tree",
+    "make_module",
+    "make_optimizer",
+    "one_thread",
+]
 
 # Drawing fresh normal numbers would cost more than the step for wide rows; a window into a fixed
 # pool, moved at random every step, does the same work for the price of an addition.
 _NOISE_POOL = 1 << 21
-
-# Activations of this many nodes, all rows together, are held at once when rows are evaluated.
-_EVALUATED_AT_ONCE = 1 << 22
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Encoded rows with their targets and weights (mean weight 1)."""
-
-    X: Tensor
-    y: Tensor
-    weight: Tensor | None = None
-
-    def __len__(self) -> int:
-        return self.X.shape[0]
 
 
 @dataclass
@@ -156,38 +154,6 @@ def _schedule(recipe: Recipe, done: float) -> float:
     return 0.5 * (1.0 + math.cos(math.pi * cycle))
 
 
-def _training_loss(recipe: Recipe, classification: bool) -> Loss:
-    loss = recipe.loss or ("cross_entropy" if classification else "squared")
-    if callable(loss):
-        return loss
-    if loss not in LOSSES:
-        raise ValueError(f"loss must be a callable or one of {', '.join(LOSSES)}, got {loss!r}")
-    if (loss == "cross_entropy") != classification:
-        task = "classification" if classification else "regression"
-        raise ValueError(f"loss {loss!r} is not for {task}: choose another or give a callable")
-    if loss == "cross_entropy" and recipe.label_smoothing:
-        return lambda prediction, y: cross_entropy(prediction, y, recipe.label_smoothing)
-    return LOSSES[loss]
-
-
-def _mean_loss(losses: Tensor, rows: int, weight: Tensor | None) -> Tensor:
-    """Weighted mean of losses (rows,), (rows, outputs), or of one number for all rows."""
-    if losses.ndim == 0:
-        if weight is not None:
-            raise ValueError(
-                "a loss must return one number a row where rows have weights (or repeat), got one "
-                "number for the batch: leave out its final mean()"
-            )
-        return losses
-    if losses.ndim == 2:
-        losses = losses.mean(dim=1)
-    if losses.shape != (rows,):
-        raise ValueError(
-            f"a loss must return one number a row, ({rows},), got shape {tuple(losses.shape)}"
-        )
-    return losses.mean() if weight is None else (losses * weight).mean()
-
-
 @torch.no_grad()
 def _add_penalty(module: TrainableTree, recipe: Recipe) -> None:
     """Add the gradients of the L1 and L2 penalties on every layer's weights.
@@ -201,34 +167,6 @@ def _add_penalty(module: TrainableTree, recipe: Recipe) -> None:
             weight.grad.add_(weight.sign(), alpha=recipe.l1)
         if recipe.l2:
             weight.grad.add_(weight, alpha=2.0 * recipe.l2)
-
-
-@torch.no_grad()
-def evaluate(
-    module: TrainableTree, rows: Rows, classification: bool, loss: Loss
-) -> dict[str, float]:
-    """Hard predictions on rows: mean loss, and accuracy or root mean squared error."""
-    module.eval()
-    chunk = max(1, _EVALUATED_AT_ONCE >> module.max_depth)
-    prediction = torch.cat([module(x) for x in rows.X.split(chunk)])
-    count, weight = len(rows), rows.weight
-    result = {"loss": float(_mean_loss(loss(prediction, rows.y), count, weight))}
-    if classification:
-        hit = (prediction.argmax(dim=1) == rows.y).float()
-        result["accuracy"] = float(_mean_loss(hit, count, weight))
-    else:
-        error = (prediction - rows.y).square()
-        result["rmse"] = float(_mean_loss(error, count, weight)) ** 0.5
-    return result
-
-
-def _rank(metrics: dict[str, float], recipe: Recipe, classification: bool) -> tuple[float, ...]:
-    """What the best epoch is best in: accuracy (then loss), RMSE, or a loss of its own."""
-    if recipe.loss not in (None, "squared", "cross_entropy"):
-        return (-metrics["val_loss"],)
-    if classification:
-        return (metrics["val_accuracy"], -metrics["val_loss"])
-    return (-metrics["val_rmse"],)
 
 
 class NoisePool:
@@ -245,28 +183,58 @@ class NoisePool:
         return torch.add(x, self.pool[start : start + x.numel()].view_as(x), alpha=size)
 
 
+@dataclass
+class Run:
+    """All that changes while a tree is trained: what a checkpoint has to hold.
+
+    `step` counts within the epoch under way, and `loss_sum` is the loss of its rows so far.
+    """
+
+    module: TrainableTree
+    optimizer: torch.optim.Optimizer
+    generator: torch.Generator
+    average: RunningAverage
+    best: BestWeights
+    result: TrainingResult = field(default_factory=TrainingResult)
+    step: int = 0
+    loss_sum: float = 0.0
+
+
+class Keeper(Protocol):
+    """Keeps checkpoints of a run."""
+
+    def resume(self, run: Run) -> None:
+        """Bring a new run to where the last checkpoint was made, if there is one."""
+
+    def after_step(self, run: Run) -> None:
+        """Called after every step but the last of an epoch."""
+
+    def after_epoch(self, run: Run) -> None:
+        """Called after every epoch."""
+
+
 def _epoch(
-    module: TrainableTree,
-    train: Rows,
+    run: Run,
+    forward: nn.Module,
+    train: Feed,
     recipe: Recipe,
     loss: Loss,
-    optimizer: torch.optim.Optimizer,
-    generator: torch.Generator,
     noise: NoisePool | None,
-    average: RunningAverage,
+    keeper: Keeper | None,
     span: tuple[float, float],
 ) -> float:
-    """One pass over the rows, from `span[0]` to `span[1]` of the schedule; the mean loss."""
+    """One pass over the rows, from `span[0]` to `span[1]` of the schedule; the sum of losses."""
+    module, optimizer = run.module, run.optimizer
     module.train()
-    total = 0.0
-    batches = torch.randperm(len(train), generator=generator).split(recipe.rows_a_step(len(train)))
-    for step, rows in enumerate(batches):
-        _set_rates(optimizer, module, recipe, span[0] + (span[1] - span[0]) * step / len(batches))
-        x = train.X[rows]
+    size = recipe.rows_a_step(len(train))
+    steps = train.n_batches(size)
+    batches = train.batches(size, run.generator, run.result.n_epochs + 1, run.step)
+    for step, (batch, count) in enumerate(batches, start=run.step):
+        _set_rates(optimizer, module, recipe, span[0] + (span[1] - span[0]) * step / steps)
+        x = batch.X
         if noise is not None:
             x = noise.add_to(x, recipe.noise(module.in_features))
-        weight = None if train.weight is None else train.weight[rows]
-        objective = _mean_loss(loss(module(x), train.y[rows]), len(rows), weight)
+        objective = mean_loss(loss(forward(x), batch.y), len(batch), batch.weight)
         optimizer.zero_grad(set_to_none=True)
         objective.backward()
         if recipe.l1 or recipe.l2:
@@ -274,31 +242,37 @@ def _epoch(
         if recipe.clip:
             torch.nn.utils.clip_grad_norm_(module.parameters(), recipe.clip)
         optimizer.step()
-        average.update()
-        total += float(objective.detach()) * len(rows)
-    return total / len(train)
+        run.average.update()
+        run.step, run.loss_sum = step + 1, run.loss_sum + float(objective.detach()) * count
+        if keeper is not None and run.step < steps:
+            keeper.after_step(run)
+    total = run.loss_sum
+    run.step, run.loss_sum = 0, 0.0
+    return total
 
 
 @torch.enable_grad()
 def fit_tree(
     module: TrainableTree,
-    train: Rows,
+    train: Feed,
     recipe: Recipe,
     *,
     classification: bool,
-    validation: Rows | None = None,
+    validation: Feed | None = None,
     generator: torch.Generator | None = None,
     optimizer: torch.optim.Optimizer | None = None,
     noise: NoisePool | None = None,
     epochs: int | None = None,
     callbacks: tuple[Callback, ...] = (),
+    team: Team = ALONE,
+    keeper: Keeper | None = None,
 ) -> TrainingResult:
     """Train `module` in place and leave the best weights in it.
 
     Parameters
     ----------
     module : TrainableTree
-    train, validation : Rows
+    train, validation : Rows, or a worker's Share
         With validation rows, the weights of the epoch that did best on them are kept.
     recipe : Recipe
     classification : bool
@@ -311,35 +285,33 @@ def fit_tree(
         Overrides the recipe's number of passes.
     callbacks : tuple of callable(epoch, n_epochs, metrics)
         Called after every epoch; training stops where one returns True.
+    team : Team
+        The processes that train together.
+    keeper : Keeper, optional
+        Keeps checkpoints, from the last of which training goes on.
     """
-    loss = _training_loss(recipe, classification)
+    loss = training_loss(recipe, classification)
     n_epochs = recipe.n_epochs(len(train)) if epochs is None else epochs
     optimizer = optimizer or make_optimizer(module, recipe)
     generator = generator or torch.Generator().manual_seed(0)
     if recipe.input_noise and noise is None:
-        noise = NoisePool(generator, recipe.batch_size * train.X.shape[1])
-    result = TrainingResult()
-    best = BestWeights(module)
-    average = RunningAverage(module, recipe.averaging)
+        noise = NoisePool(generator, recipe.batch_size * module.in_features)
+    average, best = RunningAverage(module, recipe.averaging), BestWeights(module)
+    run = Run(module, optimizer, generator, average, best)
+    result = run.result
+    if keeper is not None:
+        keeper.resume(run)
+    forward = team.synchronised(module)
     # Whoever sets a patience wants to stop as soon as it is exhausted.
     select_after = recipe.select_after * n_epochs if recipe.patience is None else 0
     with one_thread():
-        for epoch in range(1, n_epochs + 1):
+        while result.n_epochs < n_epochs and not result.stopped_early:
+            epoch = result.n_epochs + 1
             module.quantizer.set_progress((epoch - 1) / max(1, n_epochs - 1))
             span = ((epoch - 1) / n_epochs, epoch / n_epochs)
-            metrics = {
-                "loss": _epoch(
-                    module,
-                    train,
-                    recipe,
-                    loss,
-                    optimizer,
-                    generator,
-                    noise if recipe.input_noise else None,
-                    average,
-                    span,
-                )
-            }
+            noisy = noise if recipe.input_noise else None
+            loss_sum = _epoch(run, forward, train, recipe, loss, noisy, keeper, span)
+            metrics = {"loss": float(team.sum(np.array(loss_sum))) / len(train)}
             if not math.isfinite(metrics["loss"]):
                 raise StateError(
                     f"the loss became {metrics['loss']} in epoch {epoch}: lower learning_rate "
@@ -347,10 +319,12 @@ def fit_tree(
                 )
             if validation is not None:
                 with average.in_place():
-                    scores = evaluate(module, validation, classification, loss)
+                    scores = validation.scores(
+                        lambda rows: evaluate(module, rows, classification, loss)
+                    )
                     metrics |= {f"val_{name}": value for name, value in scores.items()}
                     if epoch > select_after:
-                        best.offer(_rank(metrics, recipe, classification), epoch)
+                        best.offer(rank_of(metrics, recipe, classification), epoch)
             for name, value in metrics.items():
                 result.history.setdefault(name, []).append(value)
             result.n_epochs = epoch
@@ -358,8 +332,8 @@ def fit_tree(
                 result.stopped_early |= bool(callback(epoch, n_epochs, metrics))
             if validation is not None and recipe.patience is not None:
                 result.stopped_early |= epoch - best.epoch >= recipe.patience
-            if result.stopped_early:
-                break
+            if keeper is not None:
+                keeper.after_epoch(run)
     if best.state is None:
         average.install()
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +30,14 @@ class BestWeights:
             self.rank, self.epoch = rank, epoch
             self.state = copy.deepcopy(self.module.state_dict())
 
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint holds of it."""
+        return {"rank": self.rank, "state": self.state, "epoch": self.epoch}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a checkpoint."""
+        self.rank, self.state, self.epoch = state["rank"], state["state"], state["epoch"]
+
 
 class RunningAverage:
     """Average of the parameters over about the last `share` of all steps so far.
@@ -51,6 +60,17 @@ class RunningAverage:
             self.steps += 1
             present = 1.0 / (1.0 + self.share * self.steps)
             torch._foreach_lerp_(self.average, self.parameters, present)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint holds of it."""
+        return {"average": self.average, "steps": self.steps}
+
+    @torch.no_grad()
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a checkpoint."""
+        self.steps = state["steps"]
+        if self.share:
+            torch._foreach_copy_(self.average, state["average"])
 
     @torch.no_grad()
     def install(self) -> None:

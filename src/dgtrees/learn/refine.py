@@ -11,7 +11,16 @@ from scipy.special import softmax
 from dgtrees.tree import kernels
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["importance", "input_gains", "normalized", "refit_leaves", "split_gains"]
+__all__ = [
+    "gains_of_inputs",
+    "importance",
+    "input_gains",
+    "leaf_sums",
+    "normalized",
+    "refit_from_sums",
+    "refit_leaves",
+    "split_gains",
+]
 
 
 def refit_leaves(
@@ -34,18 +43,38 @@ def refit_leaves(
     target : ndarray of shape (rows, outputs)
         Values, or classes one-hot.
     """
-    leaves = tree.apply(X)
     if tree.leaf_weights is not None:
         if classification:
             return tree  # no closed form: the learnt leaves stay
-        return _refit_linear(tree, X, target, weight, leaves, strength)
-    sums = np.zeros((tree.n_leaves, target.shape[1]))
-    kernels.column_sums_by_leaf(leaves, target * weight[:, None], sums)
-    mass = np.bincount(leaves, weights=weight, minlength=tree.n_leaves)[:, None]
+        return _refit_linear(tree, X, target, weight, tree.apply(X), strength)
+    sums = leaf_sums(tree, tree.apply(X), target, weight)
+    return refit_from_sums(tree, sums, strength, classification)
+
+
+def leaf_sums(
+    tree: ObliqueTree, leaves: np.ndarray, target: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Of the rows of every leaf, added up: weight, targets, squared length of targets.
+
+    Sums of several parts of the rows may be added, (leaves, outputs + 2).
+    """
+    columns = np.hstack(
+        [np.ones((len(target), 1)), target, np.square(target).sum(axis=1, keepdims=True)]
+    )
+    sums = np.zeros((tree.n_leaves, target.shape[1] + 2))
+    kernels.column_sums_by_leaf(leaves, columns * weight[:, None], sums)
+    return sums
+
+
+def refit_from_sums(
+    tree: ObliqueTree, sums: np.ndarray, strength: float, classification: bool
+) -> ObliqueTree:
+    """`refit_leaves` for constant leaves, from the `leaf_sums` of all rows."""
+    mass, targets = sums[:, :1], sums[:, 1:-1]
     prior = softmax(tree.leaf_values, axis=1) if classification else tree.leaf_values
     # Without rows the quotient is the prior itself, whatever the strength.
     pseudo = np.where(mass > 0, strength, 1.0)
-    values = (sums + pseudo * prior) / (mass + pseudo)
+    values = (targets + pseudo * prior) / (mass + pseudo)
     if classification:
         values = np.log(np.maximum(values, 1e-12))
     return tree.with_leaves(values)
@@ -81,12 +110,11 @@ def split_gains(
 
     For one-hot classes that is the Gini impurity, as in CART's importances.
     """
-    columns = np.hstack(
-        [np.ones((len(target), 1)), target, np.square(target).sum(axis=1, keepdims=True)]
-    )
-    at_leaf = np.zeros((tree.n_leaves, target.shape[1] + 2))
-    kernels.column_sums_by_leaf(leaves, columns * weight[:, None], at_leaf)
-    total = np.vstack(tree.totals(at_leaf))
+    return _gains(tree, leaf_sums(tree, leaves, target, weight))
+
+
+def _gains(tree: ObliqueTree, sums: np.ndarray) -> np.ndarray:
+    total = np.vstack(tree.totals(sums))
     mass = np.maximum(total[:, 0], 1e-300)
     error = total[:, -1] - np.square(total[:, 1:-1]).sum(axis=1) / mass
     gains = error[: tree.n_nodes].copy()
@@ -95,14 +123,21 @@ def split_gains(
     return np.maximum(gains, 0.0)
 
 
+def gains_of_inputs(tree: ObliqueTree, sums: np.ndarray) -> np.ndarray:
+    """Every split's gain, by the `leaf_sums` of all rows, shared out over the inputs.
+
+    The larger an input's (standardised) weight in a split, the larger its part.
+    """
+    size = np.abs(tree.weights)
+    share = size / np.maximum(size.sum(axis=1, keepdims=True), 1e-300)
+    return np.einsum("n,nd->d", _gains(tree, sums), share)
+
+
 def input_gains(
     tree: ObliqueTree, X: np.ndarray, target: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
-    """Every split's gain, shared out over the inputs by the size of its (standardised) weights."""
-    gains = split_gains(tree, tree.apply(X), target, weight)
-    size = np.abs(tree.weights)
-    share = size / np.maximum(size.sum(axis=1, keepdims=True), 1e-300)
-    return np.einsum("n,nd->d", gains, share)
+    """`gains_of_inputs` for rows, (d,)."""
+    return gains_of_inputs(tree, leaf_sums(tree, tree.apply(X), target, weight))
 
 
 def normalized(gains: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ on training (warm start, partial fit).
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 
 import numpy as np
 import torch
@@ -17,8 +18,8 @@ from dgtrees.data.rows import Examples
 from dgtrees.learn import polish, refine
 from dgtrees.learn.batch import (
     Callback,
+    Keeper,
     NoisePool,
-    Rows,
     TrainingResult,
     fit_tree,
     make_module,
@@ -26,7 +27,10 @@ from dgtrees.learn.batch import (
     one_thread,
 )
 from dgtrees.learn.recipe import Recipe
-from dgtrees.learn.scaling import moments
+from dgtrees.learn.rows import Feed, Rows
+from dgtrees.learn.scaling import streamed_moments
+from dgtrees.learn.share import Share
+from dgtrees.learn.team import ALONE, Team
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["Trainer"]
@@ -41,6 +45,10 @@ _CHUNK_VALUES = 1 << 22
 """Noisy values held at once while that is done."""
 
 
+_Part = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Standardised rows, targets and weights."""
+
+
 class Trainer:
     """Trains one tree; see the module docstring.
 
@@ -50,6 +58,9 @@ class Trainer:
         Rows to learn the standardisation from.
     n_classes : int
         0 for regression.
+    team : Team
+        The processes that train this tree together, each with rows of its own. Where rows are on
+        disk, `Examples` hold arrays that read them from there.
     """
 
     def __init__(
@@ -61,15 +72,18 @@ class Trainer:
         recipe: Recipe,
         n_classes: int,
         seed: int,
+        team: Team = ALONE,
     ) -> None:
-        self.recipe, self.n_classes = recipe, n_classes
-        self.center, self.scale = moments(first.X, first.weight, recipe.scaling)
+        self.recipe, self.n_classes, self.team, self.seed = recipe, n_classes, team, seed
+        features = team.parts(first, lambda rows: (rows.X, rows.weight))
+        self.center, self.scale = streamed_moments(features, recipe.scaling, team.sum, team.max)
         self.constant = self.scale == 0
         self.scale[self.constant] = 1.0
         outputs = n_classes or first.y.shape[1]
         self.y_center, self.y_scale = np.zeros(outputs), np.ones(outputs)
         if not n_classes:
-            self.y_center, self.y_scale = moments(first.y, first.weight)
+            values = team.parts(first, lambda rows: (rows.y, rows.weight))
+            self.y_center, self.y_scale = streamed_moments(values, "standard", team.sum, team.max)
         self.generator = torch.Generator().manual_seed(seed)
         width = first.X.shape[1]
         self.module = make_module(width, outputs, max_depth, leaf, recipe, self.generator)
@@ -85,6 +99,7 @@ class Trainer:
         validation: Examples | None = None,
         epochs: int | None = None,
         callbacks: tuple[Callback, ...] = (),
+        keeper: Keeper | None = None,
     ) -> TrainingResult:
         """Train on, from the present weights, and keep the best; unchanged if it fails."""
         if self.recipe.input_noise and self.noise is None:
@@ -96,19 +111,24 @@ class Trainer:
             self.constant,
         )
         # A column may begin to vary in a later batch.
-        self.constant = self.constant & np.all(self.center == train.X, axis=0)
+        varies = np.zeros(len(self.center))
+        for differs in self.team.parts(train, lambda rows: (self.center != rows.X).any(axis=0)):
+            varies = np.maximum(varies, differs)
+        self.constant = self.constant & (self.team.max(varies) == 0)
         try:
             result = fit_tree(
                 self.module,
-                self._rows(train),
+                self._feed(train),
                 self.recipe,
                 classification=self.n_classes > 0,
-                validation=None if validation is None else self._rows(validation),
+                validation=None if validation is None else self._feed(validation),
                 generator=self.generator,
                 optimizer=self.optimizer,
                 noise=self.noise,
                 epochs=epochs,
                 callbacks=callbacks,
+                team=self.team,
+                keeper=keeper,
             )
         except BaseException:
             self.module.load_state_dict(before[0])
@@ -128,16 +148,32 @@ class Trainer:
     ) -> tuple[ObliqueTree, np.ndarray]:
         """The tree to deliver, pruned and refitted, and the importance of every input (d,)."""
         with threadpool_limits(limits=1):  # the same sums on every machine
-            X, target = self._scaled(train.X), self._targets(train)
-            tree = self._prune(self._tree(), X, train.weight / train.weight.mean())
+            parts = self.team.parts(train, self._prepared)
+            tree = self._prune(self._tree(), parts, self._mean_weight(train))
             # The closed form is that of squared error and cross-entropy, and of no other loss.
             closed_form = self.recipe.loss in (None, "squared", "cross_entropy")
             if self.recipe.refit_strength is not None and closed_form:
-                strength, classes = self.recipe.refit_strength, self.n_classes > 0
-                tree = refine.refit_leaves(tree, X, target, train.weight, strength, classes).prune()
+                tree = self._refitted(tree, parts, self.recipe.refit_strength).prune()
             if self.recipe.polish and closed_form:
-                tree = self._polished(tree, X, target, train.weight, validation)
-            return self._unscaled(tree), refine.importance(tree, X, target, train.weight)
+                ((X, target, weight),) = parts
+                tree = self._polished(tree, X, target, weight, validation)
+            sums = self._leaf_sums(tree, parts)
+            importance = refine.normalized(refine.gains_of_inputs(tree, sums))
+            return self._unscaled(tree), importance
+
+    def _refitted(self, tree: ObliqueTree, parts: Iterable[_Part], strength: float) -> ObliqueTree:
+        classes = self.n_classes > 0
+        if tree.leaf_weights is None:
+            sums = self._leaf_sums(tree, parts)
+            return refine.refit_from_sums(tree, sums, strength, classes)
+        ((X, target, weight),) = parts
+        return refine.refit_leaves(tree, X, target, weight, strength, classes)
+
+    def _leaf_sums(self, tree: ObliqueTree, parts: Iterable[_Part]) -> np.ndarray:
+        total = np.zeros((tree.n_leaves, tree.n_outputs + 2))
+        for X, target, weight in parts:
+            total = total + refine.leaf_sums(tree, tree.apply(X), target, weight)
+        return self.team.sum(total)
 
     def _polished(
         self,
@@ -175,21 +211,24 @@ class Trainer:
             slopes = np.where(self.constant, 0.0, slopes)
         return ObliqueTree(weights, tree.bias, tree.left, tree.right, tree.leaf_values, slopes)
 
-    def _prune(self, tree: ObliqueTree, X: np.ndarray, weight: np.ndarray) -> ObliqueTree:
+    def _prune(self, tree: ObliqueTree, parts: Iterable[_Part], mean_weight: float) -> ObliqueTree:
         """Drop leaves that training never reached, or only rows of next to no weight.
 
         With input noise, leaves that no clean row reaches have been trained all the same and
         predict better for new rows than their neighbours: those stay.
         """
-        _, visits = tree.visits(X, weight)
-        if self.recipe.input_noise:
-            random, size = np.random.default_rng(0), self.recipe.noise(X.shape[1])
-            chunk = max(1, _CHUNK_VALUES // X.shape[1])
-            for _ in range(_NOISY_COPIES):
+        visits = np.zeros(tree.n_leaves)
+        random, size = np.random.default_rng(self.team.rank), self.recipe.noise(tree.n_features)
+        chunk = max(1, _CHUNK_VALUES // tree.n_features)
+        for X, _, weight in parts:
+            weight = weight / mean_weight
+            visits += tree.visits(X, weight)[1]
+            for _ in range(_NOISY_COPIES if self.recipe.input_noise else 0):
                 for start in range(0, len(X), chunk):
                     rows, mass = X[start : start + chunk], weight[start : start + chunk]
                     noise = random.standard_normal(rows.shape, dtype=np.float32)
                     visits += tree.visits(rows + np.float32(size) * noise, mass)[1]
+        visits = self.team.sum(visits)
         return tree.keep_leaves(visits > min(_NO_WEIGHT, visits.max() / 2.0))
 
     def _unscaled(self, tree: ObliqueTree) -> ObliqueTree:
@@ -205,13 +244,33 @@ class Trainer:
             return np.eye(self.n_classes)[examples.y.astype(np.int64)]
         return (examples.y - self.y_center) / np.where(self.y_scale > 0, self.y_scale, 1.0)
 
+    def _prepared(self, examples: Examples) -> _Part:
+        """Rows as what follows training takes them: standardised, with targets and weights."""
+        return self._scaled(examples.X), self._targets(examples), examples.weight
+
+    def _mean_weight(self, examples: Examples) -> float:
+        """Mean weight of the rows of all processes."""
+        total = np.array([examples.weight.sum(), len(examples.weight)])
+        weight, rows = self.team.sum(total)
+        return weight / rows
+
+    def _feed(self, examples: Examples) -> Feed:
+        if not self.team.streams:
+            return self._rows(examples)
+        mean = self._mean_weight(examples)
+        width = self.module.in_features
+        return Share(examples, lambda rows: self._tensors(rows, mean), width, self.team, self.seed)
+
     def _rows(self, examples: Examples) -> Rows:
+        rows = self._tensors(examples, examples.weight.mean())
+        assert rows.weight is not None
+        return Rows(rows.X, rows.y) if bool((rows.weight == rows.weight[0]).all()) else rows
+
+    def _tensors(self, examples: Examples, mean_weight: float) -> Rows:
         X = torch.from_numpy(self._scaled(examples.X))
         if self.n_classes:
             y = torch.from_numpy(np.asarray(examples.y, dtype=np.int64))
         else:
             y = torch.from_numpy(self._targets(examples).astype(np.float32))
-        weight = examples.weight / examples.weight.mean()
-        if np.all(weight == weight[0]):
-            return Rows(X, y)
-        return Rows(X, y, torch.from_numpy(weight.astype(np.float32)))
+        weight = (examples.weight / mean_weight).astype(np.float32)
+        return Rows(X, y, torch.from_numpy(weight))

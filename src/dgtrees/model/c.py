@@ -1,6 +1,6 @@
 """A model as C: one source file without dependencies, its header, and an example main in it.
 
-Numbers are written with all their digits and added in the order of `tree.kernels`, so that leaves
+Numbers are written with all their digits and added in the order of `tree.lanes`, so that leaves
 and values are the same as in Python, bit for bit. `c_source` holds the code that numbers go into.
 """
 
@@ -255,7 +255,7 @@ def _main(parts: Portable) -> str:
 def _numbers(parts: Portable, name: str, code: str) -> str:
     """The model's arrays, as far as the code speaks of them."""
     forest = parts.forest
-    roots, weights, bias, left, right = forest._routing
+    roots, weights, bias, left, right = forest.joined()
     if not len(bias):  # C has no empty arrays
         weights, bias = np.zeros((1, forest.n_features)), np.zeros(1)
         left = right = np.array([~0])

@@ -3,7 +3,7 @@
 One matrix product gives every node's w.x + b, and one TreeEnsemble turns their signs into leaves.
 A matrix product adds in an order of its own, so a sum within rounding of 0 may come out on the
 other side. Which rows could be concerned follows from the rounding-error bound of any order of
-summation; they, and only they, are routed a second time with the additions of `tree.kernels`. A
+summation; they, and only they, are routed a second time with the additions of `tree.lanes`. A
 row therefore reaches the very leaf that it reaches in Python, ties included.
 """
 
@@ -138,7 +138,7 @@ def _doubtful_rows(
 
 def _exact_leaves(graph: Graph, rows: str, forest: ObliqueForest) -> str:
     """What `leaves_of_rows` gives, by a dot product for every node on the path and no other."""
-    roots, weights, bias, left, right = forest._routing
+    roots, weights, bias, left, right = forest.joined()
     if not len(bias):  # nothing but leaves; the tables must have a row to look at all the same
         weights, bias = np.zeros((1, forest.n_features)), np.zeros(1)
         left = right = np.zeros(1, dtype=np.int32)

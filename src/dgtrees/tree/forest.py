@@ -6,17 +6,16 @@ the share of trees that vote for a class, or the mean of their class probabiliti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
-from dgtrees.tree import kernels
-from dgtrees.tree.oblique import ObliqueTree, checked_rows, split_rows
+from dgtrees.tree import routing
+from dgtrees.tree.oblique import ObliqueTree
+from dgtrees.tree.rows import checked_row, checked_rows, split_rows
 
 __all__ = ["COMBINATIONS", "ObliqueForest"]
 
@@ -128,9 +127,9 @@ class ObliqueForest:
         X = checked_rows(X, self.n_features)
         if self.trees[0].leaf_weights is None:
             outputs = np.empty((len(X), self.n_outputs))
-            routing, values = self._routing, self._answers
+            trees, values = self._packed, self._answers
             split_rows(
-                lambda start, stop: kernels.forest_means(X, start, stop, *routing, values, outputs),
+                lambda start, stop: routing.means_of_rows(X, start, stop, trees, values, outputs),
                 len(X),
                 self.flops,
                 n_threads,
@@ -141,6 +140,37 @@ class ObliqueForest:
             for start in range(0, len(X), _ROWS_AT_ONCE)
         ]
         return np.concatenate(parts) if parts else np.empty((0, self.n_outputs))
+
+    def apply_row(self, x: Any) -> np.ndarray:
+        """Leaf of one row in every tree, `apply([x])[0]`."""
+        leaves = np.empty(len(self), dtype=np.int32)
+        routing.leaves_of_row(checked_row(x, self.n_features), self._packed, leaves)
+        return leaves - self._first_leaf
+
+    def predict_row(self, x: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """The trees' answers for one row, `predict([x])[0]`, without the price of a batch.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+        out : ndarray of shape (n_outputs,) and float64, optional
+            Where to write the answer.
+        """
+        x = checked_row(x, self.n_features)
+        out = np.empty(self.n_outputs) if out is None else self._checked_out(out)
+        if self.trees[0].leaf_weights is None:
+            routing.mean_of_row(x, self._packed, self._answers, out)
+        else:
+            out[:] = self.predict(x[None], n_threads=1)[0]
+        return out
+
+    def _checked_out(self, out: np.ndarray) -> np.ndarray:
+        if out.shape != (self.n_outputs,) or out.dtype != np.float64:
+            raise ValueError(
+                f"out must be a float64 array of shape ({self.n_outputs},), got {out.dtype} of "
+                f"shape {out.shape}: leave it out to get a new array"
+            )
+        return out
 
     def outputs_by_tree(self, X: Any, n_threads: int | None = None) -> np.ndarray:
         """What every tree has to say by itself: outputs, votes or probabilities.
@@ -172,9 +202,9 @@ class ObliqueForest:
 
     def _leaves(self, X: np.ndarray, n_threads: int | None) -> np.ndarray:
         leaves = np.empty((len(X), len(self)), dtype=np.int32)
-        routing = self._routing
+        trees = self._packed
         split_rows(
-            lambda start, stop: kernels.forest_leaves(X, start, stop, *routing, leaves),
+            lambda start, stop: routing.leaves_of_rows(X, start, stop, trees, leaves),
             len(X),
             self.flops,
             n_threads,
@@ -185,12 +215,14 @@ class ObliqueForest:
 
     @cached_property
     def _first_leaf(self) -> np.ndarray:
-        return _starts([tree.n_leaves for tree in self.trees])
+        return np.cumsum([0] + [tree.n_leaves for tree in self.trees[:-1]]).astype(np.int32)
 
-    @cached_property
-    def _routing(self) -> Any:
-        """Roots, weights, bias, left and right of all trees, numbered through."""
-        first_node = _starts([tree.n_nodes for tree in self.trees])
+    def joined(self) -> tuple[np.ndarray, ...]:
+        """Roots, weights, bias, left and right of all trees, numbered through, for exports.
+
+        A root is a node's number, or ``~leaf`` for a tree without nodes.
+        """
+        first_node = np.cumsum([0] + [tree.n_nodes for tree in self.trees[:-1]])
         first = list(zip(self.trees, first_node, self._first_leaf, strict=True))
         roots = [node if tree.n_nodes else ~leaf for tree, node, leaf in first]
 
@@ -211,11 +243,12 @@ class ObliqueForest:
         )
 
     @cached_property
+    def _packed(self) -> np.ndarray:
+        """Nodes of all trees as prediction reads them."""
+        fields = zip(*((t.weights, t.bias, t.left, t.right) for t in self.trees), strict=True)
+        return routing.packed(*fields)
+
+    @cached_property
     def _answers(self) -> np.ndarray:
         """What every constant leaf adds to the mean, (leaves of all trees, outputs)."""
         return self._said(np.concatenate([tree.leaf_values for tree in self.trees]))
-
-
-def _starts(sizes: Sequence[int]) -> np.ndarray:
-    """Where each of several consecutive blocks begins."""
-    return np.array(list(accumulate(sizes, initial=0))[:-1], dtype=np.int32)

@@ -1,17 +1,9 @@
-"""Every compiled loop of the library: routing rows to leaves, and the tree gradient.
+"""The compiled loops that training takes: the tree gradient, and rows through trees that change.
 
 The functions here take plain arrays whose dtypes and shapes their callers have already checked,
 write into arrays they are given, and never allocate per row. All of them release the GIL, so
-threads are the callers' business (`oblique.py` splits batches over threads; the rows are
-independent, which is why the number of threads cannot change a result).
-
-Two numerical rules hold throughout:
-
-* A dot product adds in one fixed order: eight running sums over the features 0, 8, 16, ..;
-  1, 9, 17, ..; and so on, accumulated in float64, folded by halves, then the remaining
-  features one by one. No fused multiply-add, no reassociation. A row therefore reaches the same
-  leaf alone, in a batch, in float32 or float64 storage, and in exported code.
-* Ties go right: w.x + b >= 0.
+threads are the callers' business. Finished trees predict by `routing`; the dot product that both
+share, and its one order of summation, are in `lanes`. Ties go right: w.x + b >= 0.
 
 Symbols of the paper: ``decisions`` holds the quantized sgn(a_n); ``value[n]`` is the expected
 leaf score below node n, ``reach[n]`` the soft probability of arriving there.
@@ -19,42 +11,27 @@ leaf score below node n, ``reach[n]`` the soft probability of arriving there.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
+
+from dgtrees.tree.lanes import dot_at
 
 __all__ = [
-    "LANES",
     "PRODUCT",
     "SUM_EQUAL",
     "SUM_GENERAL",
     "column_sums_by_leaf",
-    "dot",
-    "forest_leaves",
-    "forest_means",
     "hard_sign",
     "leaf_of_decisions",
     "leaf_probabilities",
     "linear_outputs",
-    "route_from",
-    "route_row",
-    "route_rows",
     "route_rows_from",
     "straight_through",
     "tree_gradient",
 ]
 
-LANES = 8
-"""Running sums of one dot product; part of the file format's meaning, never change it."""
-
 BLOCK = 16
 """Rows the gradient handles side by side, so that its inner loops become vector instructions."""
-
-FOREST_ROWS = 64
-"""Rows that pass one tree after the other together, so that a tree stays in the cache."""
 
 # How decisions combine along a path.
 SUM_EQUAL = 0  # soft-max of the sum of decisions that all have one magnitude
@@ -62,139 +39,30 @@ SUM_GENERAL = 1  # soft-max of the sum of decisions of any magnitude
 PRODUCT = 2  # product of (1 + decision) / 2
 
 
-@intrinsic
-def _lane_dot(_typing: Any, w: Any, x: Any, stop: Any) -> Any:
-    """Sum w[i] * x[i] for i < stop (a multiple of LANES) with LANES running float64 sums.
-
-    Written as LLVM vectors because the compiler may not reorder floating-point sums by itself,
-    and a scalar loop is two to three times slower.
-    """
-    signature = types.float64(w, x, types.intp)
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        double = ir.DoubleType()
-        vector = ir.VectorType(double, LANES)
-        stop = args[2]
-
-        def pointer(k: int) -> Any:
-            array = context.make_array(signature.args[k])(context, builder, args[k])
-            return array.data, context.get_value_type(signature.args[k].dtype)
-
-        def load(data: Any, element: Any, i: Any) -> Any:
-            address = builder.gep(data, [i])
-            address = builder.bitcast(address, ir.VectorType(element, LANES).as_pointer())
-            value = builder.load(address)
-            value.align = 8 if element == double else 4
-            return value if element == double else builder.fpext(value, vector)
-
-        w_data, w_type = pointer(0)
-        x_data, x_type = pointer(1)
-        entry = builder.block
-        head = builder.append_basic_block("dot_head")
-        body = builder.append_basic_block("dot_body")
-        done = builder.append_basic_block("dot_done")
-        builder.branch(head)
-
-        builder.position_at_end(head)
-        i = builder.phi(stop.type)
-        total = builder.phi(vector)
-        i.add_incoming(ir.Constant(stop.type, 0), entry)
-        total.add_incoming(ir.Constant(vector, [0.0] * LANES), entry)
-        builder.cbranch(builder.icmp_signed("<", i, stop), body, done)
-
-        builder.position_at_end(body)
-        product = builder.fmul(load(w_data, w_type, i), load(x_data, x_type, i))
-        i.add_incoming(builder.add(i, ir.Constant(stop.type, LANES)), body)
-        total.add_incoming(builder.fadd(total, product), body)
-        builder.branch(head)
-
-        builder.position_at_end(done)
-        lane = ir.IntType(32)
-        sums = [builder.extract_element(total, ir.Constant(lane, j)) for j in range(LANES)]
-        while len(sums) > 1:
-            half = len(sums) // 2
-            sums = [builder.fadd(sums[j], sums[j + half]) for j in range(half)]
-        return sums[0]
-
-    return signature, codegen
-
-
-@njit(nogil=True, cache=True)
-def dot(w, x):
-    """Dot product of two contiguous vectors in the one fixed order (see the module docstring)."""
-    stop = w.shape[0] - w.shape[0] % LANES
-    total = _lane_dot(w, x, stop)  # type: ignore[call-arg, var-annotated]
-    for i in range(stop, w.shape[0]):
-        total += w[i] * x[i]
-    return total
-
-
-@njit(nogil=True, cache=True)
-def route_from(x, node, weights, bias, left, right):
-    """Leaf of one row that sets out at `node`, which may be a ``~leaf`` already."""
-    while node >= 0:
-        node = right[node] if dot(weights[node], x) + bias[node] >= 0.0 else left[node]
-    return ~node
-
-
-@njit(nogil=True, cache=True)
-def route_row(x, weights, bias, left, right):
-    """Leaf of one row: a dot product for every node on the path and for no other."""
-    return route_from(x, 0 if weights.shape[0] else ~0, weights, bias, left, right)
-
-
-@njit(nogil=True, cache=True)
-def route_rows(X, start, stop, weights, bias, left, right, leaves):
-    """Leaf of the rows start .. stop - 1 of X, written to `leaves`."""
-    for row in range(start, stop):
-        leaves[row] = route_row(X[row], weights, bias, left, right)
-
-
 @njit(nogil=True, cache=True)
 def route_rows_from(X, rows, starts, weights, bias, left, right, leaves):
-    """Leaf of row rows[i] of X when it sets out at starts[i], a node or ``~leaf``."""
+    """Leaf of row rows[i] of X when it sets out at starts[i], a node or ``~leaf``.
+
+    For trees that change all the time; a finished one is routed through by `routing`.
+    """
+    d = X.shape[1]
     for i in range(rows.shape[0]):
-        leaves[i] = route_from(X[rows[i]], starts[i], weights, bias, left, right)
+        node, row = starts[i], rows[i] * d
+        while node >= 0:
+            activation = dot_at(weights, node * d, X, row, d) + bias[node]
+            node = right[node] if activation >= 0.0 else left[node]
+        leaves[i] = ~node
 
 
 @njit(nogil=True, cache=True)
 def linear_outputs(X, start, stop, leaves, leaf_values, leaf_weights, outputs):
     """leaf_values[leaf] + leaf_weights[leaf] @ x for the rows start .. stop - 1."""
+    d, count = X.shape[1], leaf_values.shape[1]
     for row in range(start, stop):
         leaf = leaves[row]
-        for k in range(leaf_values.shape[1]):
-            outputs[row, k] = leaf_values[leaf, k] + dot(leaf_weights[leaf, k], X[row])
-
-
-@njit(nogil=True, cache=True)
-def forest_leaves(X, start, stop, roots, weights, bias, left, right, leaves):
-    """Leaf of the rows start .. stop - 1 in every tree, as a number among all trees' leaves.
-
-    Trees lie one after the other in the arrays and begin at `roots`, a node or ``~leaf``.
-    """
-    for first in range(start, stop, FOREST_ROWS):
-        for tree in range(roots.shape[0]):
-            for row in range(first, min(first + FOREST_ROWS, stop)):
-                leaves[row, tree] = route_from(X[row], roots[tree], weights, bias, left, right)
-
-
-@njit(nogil=True, cache=True)
-def forest_means(X, start, stop, roots, weights, bias, left, right, leaf_values, outputs):
-    """Mean over trees of the reached leaves' values; trees are added in order."""
-    trees = roots.shape[0]
-    for first in range(start, stop, FOREST_ROWS):
-        last = min(first + FOREST_ROWS, stop)
-        for row in range(first, last):
-            for k in range(outputs.shape[1]):
-                outputs[row, k] = 0.0
-        for tree in range(trees):
-            for row in range(first, last):
-                leaf = route_from(X[row], roots[tree], weights, bias, left, right)
-                for k in range(outputs.shape[1]):
-                    outputs[row, k] += leaf_values[leaf, k]
-        for row in range(first, last):
-            for k in range(outputs.shape[1]):
-                outputs[row, k] /= trees
+        for k in range(count):
+            slope = dot_at(leaf_weights, (leaf * count + k) * d, X, row * d, d)
+            outputs[row, k] = leaf_values[leaf, k] + slope
 
 
 @njit(nogil=True, cache=True)

@@ -7,32 +7,18 @@ the compiled kernels only.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from dgtrees.tree import kernels
+from dgtrees.tree import kernels, routing
+from dgtrees.tree.rows import checked_row, checked_rows, split_rows
 from dgtrees.tree.topology import child_pointers
 
-__all__ = ["ObliqueTree", "available_threads", "checked_rows", "split_rows"]
-
-# Below this many multiply-adds a batch is done before a second thread has started.
-_THREADING_PAYS = 2_000_000
-
-
-def available_threads() -> int:
-    """Cores this process may use; DGTREES_NUM_THREADS overrides."""
-    if chosen := os.environ.get("DGTREES_NUM_THREADS"):
-        return max(1, int(chosen))
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+__all__ = ["ObliqueTree"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +44,14 @@ class ObliqueTree:
            [20.]])
     >>> tree.apply([[2.0, 2.0]])  # a tie goes right
     array([1], dtype=int32)
+    >>> tree.predict_row([0.0, 1.0])  # one row, without the price of a batch
+    array([10.])
+
+    Notes
+    -----
+    Rows must be finite, which is not checked here: `predict` of an estimator does, and fills in
+    missing values first. A row has the same leaf alone and in any batch, as float32 and as
+    float64, and on any number of threads.
     """
 
     weights: np.ndarray
@@ -132,6 +126,10 @@ class ObliqueTree:
         left, right = child_pointers(height)
         return cls(weights, bias, left, right, leaf_values, leaf_weights)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields only: what was derived from them can be derived again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Unpickle, with arrays frozen again."""
         for name, value in state.items():
@@ -179,6 +177,11 @@ class ObliqueTree:
                 depth[child if child >= 0 else self.n_nodes + ~child] = depth[node] + 1
         return depth
 
+    @cached_property
+    def _packed(self) -> np.ndarray:
+        """Nodes as prediction reads them."""
+        return routing.packed([self.weights], [self.bias], [self.left], [self.right])
+
     @property
     def depth(self) -> int:
         """Most decisions on any path."""
@@ -195,15 +198,15 @@ class ObliqueTree:
     def apply(self, X: Any, n_threads: int | None = None) -> np.ndarray:
         """Leaf (0 .. n_leaves - 1) of every row of X, shape (rows,)."""
         X = self._rows(X)
-        leaves = np.zeros(X.shape[0], dtype=np.int32)
-        shape = (self.weights, self.bias, self.left, self.right)
+        leaves = np.empty((X.shape[0], 1), dtype=np.int32)
+        trees = self._packed
         split_rows(
-            lambda start, stop: kernels.route_rows(X, start, stop, *shape, leaves),
+            lambda start, stop: routing.leaves_of_rows(X, start, stop, trees, leaves),
             X.shape[0],
             self.flops,
             n_threads,
         )
-        return leaves
+        return leaves.reshape(-1)
 
     def predict(self, X: Any, n_threads: int | None = None) -> np.ndarray:
         """Leaf outputs of every row of X, shape (rows, outputs)."""
@@ -220,6 +223,19 @@ class ObliqueTree:
             n_threads,
         )
         return outputs
+
+    def apply_row(self, x: Any) -> int:
+        """Leaf of one row, `apply([x])[0]` in about a microsecond."""
+        return routing.leaf_of_row(checked_row(x, self.n_features), self._packed)
+
+    def predict_row(self, x: Any) -> np.ndarray:
+        """Output of one row, `predict([x])[0]`; a view of `leaf_values` for constant leaves."""
+        if self.leaf_weights is None:
+            return self.leaf_values[self.apply_row(x)]
+        output = np.empty(self.n_outputs)
+        x = checked_row(x, self.n_features)
+        routing.linear_of_row(x, self._packed, self.leaf_values, self.leaf_weights, output)
+        return output
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Which nodes and leaves every row passes: (rows, nodes + leaves), as in scikit-learn.
@@ -356,29 +372,3 @@ class ObliqueTree:
 
     def _rows(self, X: Any) -> np.ndarray:
         return checked_rows(X, self.n_features)
-
-
-def checked_rows(X: Any, n_features: int) -> np.ndarray:
-    """X as the kernels take it: contiguous rows of float32 or float64."""
-    X = np.asarray(X)
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
-    if X.ndim != 2 or X.shape[1] != n_features:
-        raise ValueError(
-            f"X must have shape (rows, {n_features}), got {X.shape}: "
-            "give one row per example with the features the tree was trained on"
-        )
-    return np.ascontiguousarray(X)
-
-
-def split_rows(
-    work: Callable[[int, int], None], rows: int, cost: int, n_threads: int | None
-) -> None:
-    """Run work(start, stop) over all rows, on several threads where that pays."""
-    threads = available_threads() if n_threads is None else n_threads
-    if threads <= 1 or rows < 2 or (n_threads is None and rows * cost < _THREADING_PAYS):
-        work(0, rows)
-        return
-    edges = np.linspace(0, rows, threads + 1).astype(int)
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, edges[:-1], edges[1:]))

@@ -1,10 +1,10 @@
 """The online step: forward, route, gradient and update of a tree in one compiled function.
 
-The second module that uses Numba. `kernels.py` has what all trees share (the dot product in its
-fixed order); here is what a tree needs that learns from one answered query at a time. Everything a
-learner remembers is one `State` of arrays that the functions change in place, everything it was
-told is one `Settings` of numbers, and the loop over a stream (`simulate`) calls the same step as a
-single `learn_one` from Python, so that both give the same state bit for bit.
+`lanes.py` has what all trees share (the dot product in its fixed order); here is what a tree needs
+that learns from one answered query at a time. Everything a learner remembers is one `State` of
+arrays that the functions change in place, everything it was told is one `Settings` of numbers, and
+the loop over a stream (`simulate`) calls the same step as a single `learn_one` from Python, so that
+both give the same state bit for bit.
 
 Only functions that take plain arrays are cached on disk: a cache that names the classes of `state`
 could not be read after these have changed. All of them are in this one file, because a cache is
@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dgtrees.tree.kernels import dot
+from dgtrees.tree.lanes import dot
 from dgtrees.tree.state import NEXT, PENDING, SEEN, UPDATES, opened, settings_of
 
 __all__ = [

@@ -1,0 +1,77 @@
+"""Ratios of training and prediction against others: `python -m benchmarks.speed --help`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.speed import prediction, training
+from dgtrees.tree.rows import available_threads
+
+PACKAGES = ("numpy", "numba", "scikit-learn", "xgboost-cpu", "lightgbm", "onnxruntime", "torch")
+
+
+def machine() -> dict:
+    """What the figures were measured with."""
+    cpu = platform.processor()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
+        cpu = names[0].split(":")[1].strip() if names else cpu
+    return {
+        "cpu": cpu,
+        "cores": available_threads(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in PACKAGES},
+    }
+
+
+def write(results: dict, path: Path | None) -> None:
+    """Keep what has been measured so far."""
+    if path:
+        path.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
+    parser.add_argument("--only", choices=("training", "prediction"), help="leave the other out")
+    parser.add_argument("--features", type=int, nargs="+", default=[16, 90, 784])
+    parser.add_argument("--trees", type=int, nargs="+", default=[1, 30])
+    parser.add_argument("--rounds", type=int, default=9, help="blocks of calls for each side")
+    parser.add_argument("--json", type=Path, help="write all figures to this file")
+    options = parser.parse_args()
+    console = Console()
+    results: dict = {"machine": machine()}
+    with Console(stderr=True).status("measuring ...") as status:
+        if options.only != "training":
+            results["prediction"] = []
+            for result in prediction.measured(
+                options.features, options.trees, options.rounds, status.update
+            ):
+                results["prediction"].append(result)
+                write(results, options.json)
+        if options.only != "prediction":
+            status.update("training steps and imports")
+            results["training"] = [*training.steps(options.rounds), training.imports()]
+    facts = results["machine"]
+    load = "unknown" if facts["load"] is None else f"{facts['load']:.1f}"
+    console.print(f"{facts['cpu']}, {facts['cores']} cores, load {load} at the start")
+    if found := results.get("prediction"):
+        for form in prediction.FORMS:
+            if form in found[0]:
+                console.print(prediction.times_table(found, form))
+        console.print(prediction.memory_table(found), prediction.goals_table(found))
+    if "training" in results:
+        console.print(training.table(results["training"]))
+    write(results, options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""ScratchRows: examples in nameless files on this machine's disk, for more rows than memory holds.
+
+The files vanish with the process, however it ends. They lie where temporary files do (TMPDIR).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any
+
+import numpy as np
+
+from dgtrees.data.rows import Examples
+
+__all__ = ["ScratchRows"]
+
+
+class ScratchRows:
+    """Encoded rows, targets and weights, written once and then read as arrays.
+
+    The arrays outlive the `with` block, after which nothing more can be written.
+
+    Examples
+    --------
+    >>> with ScratchRows() as rows:
+    ...     rows.append(Examples(np.ones((2, 3)), np.array([0, 1]), np.ones(2)))
+    ...     rows.append(Examples(np.zeros((1, 3)), np.array([1]), np.ones(1)))
+    ...     examples = rows.examples()
+    >>> examples.X.shape, examples.y.tolist()
+    ((3, 3), [0, 1, 1])
+    """
+
+    def __init__(self) -> None:
+        self._files: list[Any] = []
+        self._shapes: list[tuple[np.dtype, tuple[int, ...]]] = []
+        self._rows = 0
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __enter__(self) -> ScratchRows:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        for file in self._files:
+            file.close()
+
+    def append(self, rows: Examples) -> None:
+        """Write some rows."""
+        arrays = (rows.X.astype(np.float64, copy=False), rows.y, rows.weight)
+        if not self._files:
+            self._files = [tempfile.TemporaryFile() for _ in arrays]  # noqa: SIM115
+            self._shapes = [(array.dtype, array.shape[1:]) for array in arrays]
+        for file, array in zip(self._files, arrays, strict=True):
+            file.write(np.ascontiguousarray(array).tobytes())
+        self._rows += len(rows.X)
+
+    def examples(self) -> Examples:
+        """All rows written so far; only those that are looked at come into memory."""
+        for file in self._files:
+            file.flush()
+        return Examples(
+            *(
+                np.memmap(file, dtype, "r+", shape=(self._rows, *shape))
+                for file, (dtype, shape) in zip(self._files, self._shapes, strict=True)
+            )
+        )

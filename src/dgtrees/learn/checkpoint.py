@@ -1,0 +1,94 @@
+"""Checkpoints of a training run, from which a new group of workers goes on.
+
+One file, written by the first worker and replaced as a whole, so that it is complete or not there.
+It holds numbers and tensors only and is read as such (no pickled code). It is no model file.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dgtrees.errors import StateError
+from dgtrees.learn.batch import Run
+from dgtrees.learn.team import Team
+
+__all__ = ["Checkpoints"]
+
+
+class Checkpoints:
+    """Keeps the state of a run after every epoch, and every so many steps within one.
+
+    Parameters
+    ----------
+    path : path
+        The file; on several machines, in a folder that all of them see.
+    team : Team
+    about : str
+        What the run is: one of another kind is not gone on with.
+    every : int
+        Steps between two checkpoints within an epoch.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], team: Team, about: str, every: int) -> None:
+        self.path, self.team, self.about, self.every = Path(path), team, about, every
+
+    def resume(self, run: Run) -> None:
+        """Bring a new run to where the last checkpoint was made, if there is one."""
+        # The first worker reads for all: on a shared disk the others may see an older file.
+        (state, *_) = self.team.gather(self._read() if self.team.rank == 0 else None)
+        if state is None:
+            return
+        if state["about"] != self.about:
+            raise StateError(
+                f"{self.path}: must be the checkpoint of this run, and is that of another (other "
+                "rows, parameters or number of workers): delete it, or choose another folder"
+            )
+        run.module.load_state_dict(state["module"])
+        run.optimizer.load_state_dict(state["optimizer"])
+        run.average.load_state_dict(state["average"])
+        run.best.load_state_dict(state["best"])
+        for name, value in state["result"].items():
+            setattr(run.result, name, value)
+        run.step = state["step"]
+        run.loss_sum, generator = state["workers"][self.team.rank]
+        run.generator.set_state(generator)
+
+    def after_step(self, run: Run) -> None:
+        """Keep a state within an epoch, where it is time."""
+        if run.step % self.every == 0:
+            self.after_epoch(run)
+
+    def after_epoch(self, run: Run) -> None:
+        """Keep the present state."""
+        workers = self.team.gather((run.loss_sum, run.generator.get_state()))
+        if self.team.rank == 0:
+            self._write(
+                {
+                    "about": self.about,
+                    "module": run.module.state_dict(),
+                    "optimizer": run.optimizer.state_dict(),
+                    "average": run.average.state_dict(),
+                    "best": run.best.state_dict(),
+                    "result": asdict(run.result),
+                    "step": run.step,
+                    "workers": workers,
+                }
+            )
+
+    def _read(self) -> dict[str, Any] | None:
+        if not self.path.exists():
+            return None
+        try:
+            return torch.load(self.path, weights_only=True)
+        except Exception as error:  # torch raises half a dozen types on damaged files
+            raise StateError(f"{self.path}: not a readable checkpoint: delete it") from error
+
+    def _write(self, state: dict[str, Any]) -> None:
+        temporary = self.path.with_suffix(".part")
+        torch.save(state, temporary)
+        os.replace(temporary, self.path)

@@ -1,0 +1,64 @@
+"""Rows: encoded, standardised rows as tensors, and what the training loop asks of any rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+__all__ = ["Feed", "Rows"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Encoded rows with their targets and weights (mean weight 1)."""
+
+    X: Tensor
+    y: Tensor
+    weight: Tensor | None = None
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    def take(self, rows: Tensor) -> Rows:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Rows(self.X[rows], self.y[rows], weight)
+
+    def batches(
+        self, size: int, generator: torch.Generator, epoch: int, done: int
+    ) -> Iterator[tuple[Rows, float]]:
+        """All rows in random batches, each with its share of the rows in the epoch's loss."""
+        for rows in list(torch.randperm(len(self), generator=generator).split(size))[done:]:
+            yield self.take(rows), float(len(rows))
+
+    def n_batches(self, size: int) -> int:
+        """Number of batches of so many rows."""
+        return -(-len(self) // size)
+
+    def scores(self, measure: Callable[[Rows], dict[str, float]]) -> dict[str, float]:
+        """What `measure` says of all rows."""
+        return measure(self)
+
+
+class Feed(Protocol):
+    """Where rows come from: `Rows` in memory, or a worker's `Share` of rows on disk.
+
+    Its length is the number of rows of all workers together.
+    """
+
+    def __len__(self) -> int: ...
+
+    def n_batches(self, size: int) -> int:
+        """Steps of an epoch, the same for all workers."""
+
+    def batches(
+        self, size: int, generator: torch.Generator, epoch: int, done: int
+    ) -> Iterator[tuple[Rows, float]]:
+        """Batches of an epoch without the first `done`, and how many rows each stands for."""
+
+    def scores(self, measure: Callable[[Rows], dict[str, float]]) -> dict[str, float]:
+        """What `measure` says of the rows of all workers."""

@@ -1,0 +1,175 @@
+"""One view of every model, for whoever draws or explains it.
+
+An estimator, a forest, a bandit policy and a bare `ObliqueTree` know different things about their
+features. `view` gathers what there is; explanations and pictures need not care who it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dgtrees.data.encoder import NUMBER, Column, columns_of
+from dgtrees.errors import StateError
+from dgtrees.tree.oblique import ObliqueTree
+from dgtrees.tree.rows import checked_rows
+
+__all__ = ["ModelView", "means_below", "position", "view"]
+
+
+@dataclass(frozen=True)
+class ModelView:
+    """Trees, and what is known about their inputs and outputs.
+
+    Attributes
+    ----------
+    names
+        Input columns, as the user knows them.
+    encoded_names
+        Columns that the trees' weights refer to.
+    source
+        For every encoded column, the number of the input column it comes from.
+    classes
+        Names of the classes, or None where outputs are values.
+    scale
+        Spread of every encoded column in training; None if nobody knows.
+    leaf_rows
+        For every tree, training rows of every leaf; None if nobody knows.
+    typical
+        A typical encoded row: the median of every number, no gaps, and of a category all values
+        in equal shares. None for a bare tree.
+    """
+
+    model: Any
+    trees: tuple[ObliqueTree, ...]
+    names: list[str]
+    encoded_names: list[str]
+    source: np.ndarray
+    classes: list[str] | None
+    scale: np.ndarray | None
+    leaf_rows: tuple[np.ndarray, ...] | None
+    typical: np.ndarray | None
+
+    def one_tree(self, what: str) -> ObliqueTree:
+        """The tree, for those that can speak of a single one only."""
+        if len(self.trees) != 1:
+            raise TypeError(
+                f"{what} takes a model of one tree, got {type(self.model).__name__} of "
+                f"{len(self.trees)}: use contributions(), or one of forest_.trees"
+            )
+        return self.trees[0]
+
+    @property
+    def spread(self) -> np.ndarray:
+        """`scale`, or ones where it is not known."""
+        return np.ones(len(self.encoded_names)) if self.scale is None else self.scale
+
+    def encode(self, X: Any) -> np.ndarray:
+        """Rows as the trees take them."""
+        if hasattr(self.model, "_rows_to_predict"):
+            rows = self.model._rows_to_predict(X)
+        else:
+            rows = checked_rows(X, self.trees[0].n_features)
+        return np.asarray(rows, dtype=np.float64)
+
+    def reference(self, background: Any) -> np.ndarray:
+        """The encoded row to compare with: the background's mean, or the typical row."""
+        if background is not None:
+            return self.encode(background).mean(axis=0)
+        if self.typical is None:
+            raise ValueError(
+                f"{type(self.model).__name__} does not know what a typical row is, got "
+                "background=None: give some training rows as background"
+            )
+        return self.typical
+
+    def values(self, X: Any) -> np.ndarray:
+        """Input values (rows, columns): floats where all are numbers, objects otherwise."""
+        columns = [values for _, values in columns_of(X)]
+        if all(values.dtype != object for values in columns):
+            return np.stack(columns, axis=1).astype(np.float64)
+        return np.stack([values.astype(object) for values in columns], axis=1)
+
+    def fold(self, parts: np.ndarray) -> np.ndarray:
+        """Sums (rows, ..) over the encoded columns (rows, encoded, ..) of every input column."""
+        folded = np.zeros((len(self.names), parts.shape[0], *parts.shape[2:]))
+        np.add.at(folded, self.source, np.swapaxes(parts, 0, 1))
+        return np.swapaxes(folded, 0, 1)
+
+    def class_names(self, given: Sequence[Any] | None) -> list[str] | None:
+        """Names of classes to show, those given or those known; checked against the outputs."""
+        if given is None:
+            return self.classes
+        names = [str(name) for name in given]
+        if len(names) != self.trees[0].n_outputs:
+            raise ValueError(
+                f"class_names must name the {self.trees[0].n_outputs} outputs of the model, "
+                f"got {len(names)} names"
+            )
+        return names
+
+
+def view(model: Any) -> ModelView:
+    """What is known about an estimator, forest, policy or tree."""
+    if isinstance(model, ObliqueTree):
+        return _bare(model, model)
+    forest = getattr(model, "forest_", None)
+    trees = tuple(forest.trees) if forest is not None else (getattr(model, "tree_", None),)
+    if not all(isinstance(tree, ObliqueTree) for tree in trees):
+        if hasattr(model, "fit") or hasattr(model, "learn"):
+            raise StateError(f"{type(model).__name__} has no tree yet: fit it first")
+        raise TypeError(
+            f"model must be an estimator, policy or tree of dgtrees, got {type(model).__name__}"
+        )
+    encoder = getattr(model, "_encoder", None)
+    if encoder is None:
+        return _bare(model, trees[0])
+    classes = getattr(model, "classes_", None)
+    rows = getattr(model, "leaf_rows_", None)
+    if rows is not None:
+        rows = (rows,) if forest is None else tuple(rows)
+    return ModelView(
+        model,
+        trees,
+        [column.name for column in encoder.columns],
+        encoder.feature_names,
+        encoder.source,
+        None if classes is None else [str(c) for c in classes.tolist()],
+        getattr(model, "encoded_feature_scale_", None),
+        rows,
+        np.concatenate([_typical(column) for column in encoder.columns]),
+    )
+
+
+def _bare(model: Any, tree: ObliqueTree) -> ModelView:
+    names = [f"x{j}" for j in range(tree.n_features)]
+    return ModelView(model, (tree,), names, names, np.arange(len(names)), None, None, None, None)
+
+
+def _typical(column: Column) -> np.ndarray:
+    if column.kind == NUMBER:
+        return np.array([column.median] + [0.0] * column.indicator)
+    return np.full(column.width, 1.0 / column.width)
+
+
+def position(tree: ObliqueTree, child: int) -> int:
+    """A child pointer as an index among nodes, then leaves."""
+    return child if child >= 0 else tree.n_nodes + ~child
+
+
+def means_below(tree: ObliqueTree, at_leaf: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Mean output below every node, then of every leaf: (nodes + leaves, outputs).
+
+    Leaves count by their rows `at_leaf`; below a node that no row came to, both sides count the
+    same.
+    """
+    mean = np.concatenate([np.zeros((tree.n_nodes, outputs.shape[1])), outputs])
+    mass = np.concatenate(tree.totals(np.asarray(at_leaf, dtype=float)))
+    for node in range(tree.n_nodes - 1, -1, -1):
+        low, high = position(tree, tree.left[node]), position(tree, tree.right[node])
+        share = mass[high] / mass[node] if mass[node] > 0 else 0.5
+        mean[node] = (1 - share) * mean[low] + share * mean[high]
+    return mean

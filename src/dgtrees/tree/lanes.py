@@ -1,0 +1,230 @@
+"""The dot product that decides where a row goes, and nothing else.
+
+It adds in one fixed order: eight running sums over the features 0, 8, 16, ..; 1, 9, 17, ..; and so
+on, accumulated in float64, folded by halves, then the remaining features one by one. No fused
+multiply-add, no reassociation. A row therefore reaches the same leaf alone, in a batch, in float32
+or float64 storage, and in exported code.
+
+Vectors are named by an array and the place of their first element, because a view of an array
+costs more (its reference is counted) than a short dot product. Arrays must be contiguous; how many
+dimensions they have does not matter. Places are not checked.
+
+Compiled callers are cached by the date of their own file: after a change here, clear the
+`__pycache__` folders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+__all__ = ["LANES", "block_dot", "dot", "dot_at", "fetch_row", "four_dots"]
+
+LANES = 8
+"""Running sums of one dot product; part of the file format's meaning, never change it."""
+
+
+def _first_elements(context: Any, builder: Any, kind: Any, array: Any, starts: list) -> list:
+    """Pointers to the elements of an array at the given places."""
+    data = context.make_array(kind)(context, builder, array).data
+    return [builder.gep(data, [start]) for start in starts]
+
+
+def _load(builder: Any, pointer: Any, i: Any, width: int) -> Any:
+    """The `width` numbers from element i on as float64, whatever the array holds."""
+    double, element = ir.DoubleType(), pointer.type.pointee
+    address, wide = builder.gep(pointer, [i]), double
+    if width > 1:
+        address = builder.bitcast(address, ir.VectorType(element, width).as_pointer())
+        wide = ir.VectorType(double, width)
+    value = builder.load(address)
+    value.align = 8 if element == double else 4
+    return value if element == double else builder.fpext(value, wide)
+
+
+def _loop(
+    builder: Any, start: Any, stop: Any, step: int, totals: list, add: Callable[[Any, list], list]
+) -> list:
+    """totals = add(i, totals) for i = start, start + step, .. below stop."""
+    entry = builder.block
+    head, body, done = (builder.append_basic_block(name) for name in ("head", "dot", "end"))
+    builder.branch(head)
+    builder.position_at_end(head)
+    i = builder.phi(stop.type)
+    sums = [builder.phi(total.type) for total in totals]
+    builder.cbranch(builder.icmp_signed("<", i, stop), body, done)
+    builder.position_at_end(body)
+    after = add(i, sums)
+    i.add_incoming(start, entry)
+    i.add_incoming(builder.add(i, ir.Constant(stop.type, step)), body)
+    for phi, before, now in zip(sums, totals, after, strict=True):
+        phi.add_incoming(before, entry)
+        phi.add_incoming(now, body)
+    builder.branch(head)
+    builder.position_at_end(done)
+    return sums
+
+
+def _folded(builder: Any, lanes: Any) -> Any:
+    half = LANES // 2
+    while half:
+        low, high = (
+            ir.Constant(ir.VectorType(ir.IntType(32), half), list(range(at, at + half)))
+            for at in (0, half)
+        )
+        lanes = builder.fadd(
+            builder.shuffle_vector(lanes, lanes, low), builder.shuffle_vector(lanes, lanes, high)
+        )
+        half //= 2
+    return builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
+
+
+_ZEROS = ir.Constant(ir.VectorType(ir.DoubleType(), LANES), [0.0] * LANES)
+
+
+@intrinsic
+def _lane_dots(_typing: Any, w: Any, w_starts: Any, x: Any, x_starts: Any, d: Any) -> Any:
+    """Dot products of d numbers of `w` and of `x`, as many side by side as there are starts.
+
+    Written as LLVM vectors because the compiler may not reorder floating-point sums by itself,
+    and a scalar loop is two to three times slower.
+    """
+    _check_contiguous(w, x)
+    count = len(w_starts)
+    signature = types.UniTuple(types.float64, count)(w, w_starts, x, x_starts, types.intp)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        d = args[4]
+        ws, xs = (
+            _first_elements(
+                context,
+                builder,
+                signature.args[k],
+                args[k],
+                cgutils.unpack_tuple(builder, args[k + 1], count),
+            )
+            for k in (0, 2)
+        )
+
+        def add(i: Any, sums: list, width: int) -> list:
+            return [
+                builder.fadd(
+                    total,
+                    builder.fmul(_load(builder, a, i, width), _load(builder, b, i, width)),
+                )
+                for total, a, b in zip(sums, ws, xs, strict=True)
+            ]
+
+        whole = builder.and_(d, ir.Constant(d.type, -LANES))
+        zero = ir.Constant(d.type, 0)
+        lanes = _loop(
+            builder, zero, whole, LANES, [_ZEROS] * count, lambda i, sums: add(i, sums, LANES)
+        )
+        totals = [_folded(builder, sums) for sums in lanes]
+        totals = _loop(builder, whole, d, 1, totals, lambda i, sums: add(i, sums, 1))
+        return context.make_tuple(builder, signature.return_type, totals)
+
+    return signature, codegen
+
+
+@intrinsic
+def _block_lanes(
+    _typing: Any, w: Any, w_start: Any, x: Any, x_start: Any, places: Any, first: Any, count: Any
+) -> Any:
+    """The folded lanes of a vector of which only `count` blocks of LANES numbers are kept.
+
+    The blocks lie side by side from w_start on; places[first ..] are those of their first
+    features.
+    """
+    _check_contiguous(w, x)
+    signature = types.float64(w, types.intp, x, types.intp, places, types.intp, types.intp)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        (kept,), (row,), (features,) = (
+            _first_elements(context, builder, signature.args[k], args[k], [args[k + 1]])
+            for k in (0, 2, 4)
+        )
+        count = args[6]
+
+        def add(i: Any, sums: list) -> list:
+            feature = builder.load(builder.gep(features, [i]))
+            weights = _load(builder, kept, builder.mul(i, ir.Constant(i.type, LANES)), LANES)
+            product = builder.fmul(weights, _load(builder, row, feature, LANES))
+            return [builder.fadd(sums[0], product)]
+
+        (lanes,) = _loop(builder, ir.Constant(count.type, 0), count, 1, [_ZEROS], add)
+        return _folded(builder, lanes)
+
+    return signature, codegen
+
+
+def _check_contiguous(*arrays: Any) -> None:
+    for array in arrays:
+        if array.layout != "C":
+            raise TypingError(f"dot products need contiguous arrays, got {array}")
+
+
+@njit(nogil=True, cache=True)
+def dot_at(w, w_start, x, x_start, d):
+    """Dot product of the d numbers from w_start on in w and from x_start on in x."""
+    return _lane_dots(w, (w_start,), x, (x_start,), d)[0]  # type: ignore[call-arg, var-annotated]
+
+
+@njit(nogil=True, cache=True)
+def dot(w, x):
+    """Dot product of two contiguous vectors."""
+    return dot_at(w, 0, x, 0, w.shape[0])
+
+
+@njit(nogil=True, cache=True)
+def four_dots(w, w_starts, x, x_starts, d):
+    """Four of `dot_at` side by side, so that none waits for its own last sum."""
+    return _lane_dots(w, w_starts, x, x_starts, d)  # type: ignore[call-arg, var-annotated]
+
+
+@njit(nogil=True, cache=True)
+def block_dot(w, w_start, x, x_start, d, places, first, count):
+    """`dot_at` for weights without their blocks of LANES zeros, which change no sum.
+
+    From w_start on lie `count` blocks, whose first features are places[first ..], and then the
+    last d % LANES weights. A sum that starts at +0 never becomes -0, so that the products that
+    are left out, all of them 0, would have changed nothing.
+    """
+    total = _block_lanes(w, w_start, x, x_start, places, first, count)  # type: ignore[call-arg, var-annotated]
+    rest = w_start + count * LANES
+    whole = d - d % LANES
+    for i in range(d - whole):
+        total += w[rest + i] * x[x_start + whole + i]
+    return total
+
+
+@intrinsic
+def _fetch(_typing: Any, x: Any, place: Any) -> Any:
+    """Start loading an element into the cache, and wait for nothing."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        (address,) = _first_elements(context, builder, signature.args[0], args[0], [args[1]])
+        pointer, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag]),
+            "llvm.prefetch.p0",
+        )
+        to_read, keep, data = (ir.Constant(flag, number) for number in (0, 3, 1))
+        builder.call(function, [builder.bitcast(address, pointer), to_read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(x, types.intp), codegen
+
+
+@njit(nogil=True, cache=True)
+def fetch_row(X, row):
+    """Ask for a whole row of X at once, whose parts would else be waited for one by one."""
+    for i in range(0, X.shape[1], 64 // X.itemsize):
+        _fetch(X, row * X.shape[1] + i)  # type: ignore[call-arg]

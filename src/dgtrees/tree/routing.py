@@ -1,0 +1,299 @@
+"""Finished trees in one buffer, and the compiled loops that send rows through it.
+
+`packed` lays trees out as one array, read as float64 and, where it holds numbers of places, as
+int64: a call into compiled code costs more for every array than a short dot product, and what a
+decision needs lies together. Places are counted in elements.
+
+    0           how nodes hold weights, DENSE or SPARSE
+    1           number of trees
+    2 ..        the place of each tree's root, or ``~leaf``
+    then nodes, each at a multiple of 8: bias, left, right (a place, or ``~leaf``; leaves are
+    numbered through all trees), the number of blocks, and from place 8 of the node on
+    dense:   its d weights
+    sparse:  the first features of the blocks of eight weights that are not all 0, up to a
+             multiple of 8; then these blocks, and the last d % 8 weights
+
+Both kinds give the same sums, see `lanes`. (For finite rows; see `ObliqueTree`.) Rows are
+independent, which is why the number of threads cannot change a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numba import njit
+
+from dgtrees.tree.lanes import LANES, block_dot, dot_at, fetch_row, four_dots
+
+__all__ = [
+    "all_finite",
+    "leaf_of_row",
+    "leaves_of_row",
+    "leaves_of_rows",
+    "linear_of_row",
+    "mean_of_row",
+    "means_of_rows",
+    "packed",
+]
+
+DENSE, SPARSE = 0, 1
+KIND, N_TREES, ROOTS = 0, 1, 2
+BIAS, LEFT, RIGHT, BLOCKS, WEIGHTS = 0, 1, 2, 3, 8
+
+SPARSE_FROM, SPARSE_PAYS = 256, 0.5
+"""Features from which on, and share of blocks of eight weights below which, it is faster to name
+the blocks that are not all 0. Below, nothing is faster than four dense nodes side by side."""
+
+ROWS_TOGETHER = 8
+"""Rows of a batch that take a decision each before any of them takes the next."""
+
+ROWS_PER_TREE = 256
+"""Rows that pass one tree after the other together, so that a tree stays in the cache."""
+
+
+# How trees are laid out
+
+
+def packed(
+    weights: Sequence[np.ndarray],
+    bias: Sequence[np.ndarray],
+    left: Sequence[np.ndarray],
+    right: Sequence[np.ndarray],
+) -> np.ndarray:
+    """Trees in one buffer, from the arrays of every tree (see `ObliqueTree`)."""
+    kept = [np.asarray(_blocks(tree).any(axis=2)) for tree in weights]
+    named = sum(int(blocks.sum()) for blocks in kept)
+    d, blocks_of_all = weights[0].shape[1], sum(blocks.size for blocks in kept)
+    sparse = d >= SPARSE_FROM and named < SPARSE_PAYS * blocks_of_all
+    kind = SPARSE if sparse else DENSE
+    sizes = [_record_sizes(blocks.sum(axis=1), d, kind) for blocks in kept]
+    head = _rounded_up(ROOTS + len(weights))
+    buffer = _aligned_zeros(head + sum(int(size.sum()) for size in sizes))
+    places = buffer.view(np.int64)
+    places[KIND], places[N_TREES] = kind, len(weights)
+    first, first_leaf = head, 0
+    for number, size in enumerate(sizes):
+        at = first + np.cumsum(size) - size  # where every node begins
+        places[ROOTS + number] = first if len(at) else ~first_leaf
+        buffer[at + BIAS] = bias[number]
+        for side, children in ((LEFT, left[number]), (RIGHT, right[number])):
+            is_leaf = children < 0
+            places[at[is_leaf] + side] = children[is_leaf].astype(np.int64) - first_leaf
+            places[at[~is_leaf] + side] = at[children[~is_leaf]]
+        if kind == DENSE and len(at):
+            records = buffer[first : first + int(size.sum())].reshape(len(at), -1)
+            records[:, WEIGHTS : WEIGHTS + d] = weights[number]
+        elif kind == SPARSE:
+            _write_blocks(weights[number], kept[number], at, buffer, places)
+        first, first_leaf = first + int(size.sum()), first_leaf + len(at) + 1
+    return buffer
+
+
+def _blocks(weights: np.ndarray) -> np.ndarray:
+    """(nodes, blocks, LANES): the weights that belong to lanes, without the last d % LANES."""
+    nodes, d = weights.shape
+    return weights[:, : d - d % LANES].reshape(nodes, d // LANES, LANES)
+
+
+def _write_blocks(
+    weights: np.ndarray, kept: np.ndarray, at: np.ndarray, buffer: np.ndarray, places: np.ndarray
+) -> None:
+    blocks, rest = _blocks(weights), weights[:, LANES * kept.shape[1] :]
+    for node, place in enumerate(at.tolist()):
+        named = np.flatnonzero(kept[node])
+        start = place + WEIGHTS
+        places[place + BLOCKS] = len(named)
+        places[start : start + len(named)] = named * LANES
+        start += _rounded_up(len(named))
+        values = np.concatenate([blocks[node, named].reshape(-1), rest[node]])
+        buffer[start : start + len(values)] = values
+
+
+def _record_sizes(blocks: np.ndarray, d: int, kind: int) -> np.ndarray:
+    """Elements that each node of a tree takes, from the blocks that each would name."""
+    if kind == SPARSE:
+        return WEIGHTS + _rounded_up(blocks) + LANES * blocks + _rounded_up(d % LANES)
+    return np.full(len(blocks), _rounded_up(WEIGHTS + d))
+
+
+def _rounded_up(size):  # type: ignore[no-untyped-def]
+    return -(-size // 8) * 8
+
+
+def _aligned_zeros(size: int) -> np.ndarray:
+    """Zeros from the start of a cache line on: vector loads then never touch two of them."""
+    buffer = np.zeros(size + 8)
+    start = -(buffer.ctypes.data // 8) % 8
+    return buffer[start : start + size]
+
+
+# How rows go through them
+
+
+@njit(nogil=True, cache=True)
+def _route(x, start, d, node, trees, places):
+    """Leaf of the row of d numbers from `start` on in x that sets out at `node`."""
+    if places[KIND] == SPARSE:
+        while node >= 0:
+            count, features = places[node + BLOCKS], node + WEIGHTS
+            blocks = features + (count + 7 & ~7)
+            total = block_dot(trees, blocks, x, start, d, places, features, count)
+            node = places[node + (RIGHT if total + trees[node + BIAS] >= 0.0 else LEFT)]
+    else:
+        while node >= 0:
+            total = dot_at(trees, node + WEIGHTS, x, start, d)
+            node = places[node + (RIGHT if total + trees[node + BIAS] >= 0.0 else LEFT)]
+    return ~node
+
+
+@njit(nogil=True, cache=True)
+def _move(row, node, total, still, trees, places, at, rows, base, leaves):
+    """Take a row to the child that its dot product points to; how many are on their way then.
+
+    Without a branch on the outcome of the decision, which nobody could predict.
+    """
+    child = places[node + LEFT + (total + trees[node + BIAS] >= 0.0)]
+    leaves[row - base] = ~child  # final when it is one
+    at[still], rows[still] = child, row
+    return still + (child >= 0)
+
+
+@njit(nogil=True, cache=True)
+def _route_together(x, stride, d, going, base, trees, places, at, rows, leaves):
+    """Take several rows to their leaves; all take one decision, then all the next.
+
+    Row rows[i] begins at rows[i] * stride in x and has come to the dense node at[i], i < going;
+    its leaf is written to leaves[rows[i] - base]. Four are decided side by side; a row that has
+    arrived drops out.
+    """
+    while going:
+        still = 0
+        for i in range(0, going - 3, 4):
+            n0, n1, n2, n3 = at[i], at[i + 1], at[i + 2], at[i + 3]
+            r0, r1, r2, r3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+            nodes = (n0 + WEIGHTS, n1 + WEIGHTS, n2 + WEIGHTS, n3 + WEIGHTS)
+            starts = (r0 * stride, r1 * stride, r2 * stride, r3 * stride)
+            totals = four_dots(trees, nodes, x, starts, d)
+            still = _move(r0, n0, totals[0], still, trees, places, at, rows, base, leaves)
+            still = _move(r1, n1, totals[1], still, trees, places, at, rows, base, leaves)
+            still = _move(r2, n2, totals[2], still, trees, places, at, rows, base, leaves)
+            still = _move(r3, n3, totals[3], still, trees, places, at, rows, base, leaves)
+        for i in range(going & ~3, going):
+            row, node = rows[i], at[i]
+            total = dot_at(trees, node + WEIGHTS, x, row * stride, d)
+            still = _move(row, node, total, still, trees, places, at, rows, base, leaves)
+        going = still
+
+
+@njit(nogil=True, cache=True)
+def _rows_through_tree(X, first, last, tree, trees, places, at, rows, leaves):
+    """Leaves of the rows first .. last - 1 in one tree."""
+    d, root = X.shape[1], places[ROOTS + tree]
+    if places[KIND] == SPARSE or root < 0:
+        x = X.reshape(X.size)
+        for row in range(first, last):
+            fetch_row(X, row)
+            leaves[row - first] = _route(x, row * d, d, root, trees, places)
+        return
+    for start in range(first, last, ROWS_TOGETHER):
+        going = min(ROWS_TOGETHER, last - start)
+        for i in range(going):
+            at[i], rows[i] = root, start + i
+        _route_together(X, d, d, going, first, trees, places, at, rows, leaves)
+
+
+@njit(nogil=True, cache=True)
+def leaves_of_rows(X, start, stop, trees, leaves):
+    """Leaf of the rows start .. stop - 1 of X in every tree, to leaves (rows, trees)."""
+    places = trees.view(np.int64)
+    at, rows = np.empty(ROWS_TOGETHER, np.int64), np.empty(ROWS_TOGETHER, np.int64)
+    found = np.empty(ROWS_PER_TREE, np.int32)
+    for first in range(start, stop, ROWS_PER_TREE):
+        last = min(first + ROWS_PER_TREE, stop)
+        for tree in range(leaves.shape[1]):
+            _rows_through_tree(X, first, last, tree, trees, places, at, rows, found)
+            for row in range(first, last):
+                leaves[row, tree] = found[row - first]
+
+
+@njit(nogil=True, cache=True)
+def means_of_rows(X, start, stop, trees, leaf_values, outputs):
+    """Mean over trees of the reached leaves' values; trees are added in order."""
+    places = trees.view(np.int64)
+    n_trees, d, width = places[N_TREES], X.shape[1], outputs.shape[1]
+    at, rows = np.empty(ROWS_TOGETHER, np.int64), np.empty(ROWS_TOGETHER, np.int64)
+    found = np.empty(ROWS_PER_TREE, np.int32)
+    wide = np.empty((ROWS_PER_TREE, d))  # float32 becomes float64 once, not once a tree
+    for first in range(start, stop, ROWS_PER_TREE):
+        count = min(ROWS_PER_TREE, stop - first)
+        for i in range(count):
+            for j in range(d):
+                wide[i, j] = X[first + i, j]
+            for k in range(width):
+                outputs[first + i, k] = 0.0
+        for tree in range(n_trees):
+            _rows_through_tree(wide, 0, count, tree, trees, places, at, rows, found)
+            for i in range(count):
+                for k in range(width):
+                    outputs[first + i, k] += leaf_values[found[i], k]
+        for i in range(count):
+            for k in range(width):
+                outputs[first + i, k] /= n_trees
+
+
+@njit(nogil=True, cache=True)
+def all_finite(x):
+    """Whether a row holds neither NaN nor infinity."""
+    bad = 0
+    for i in range(x.shape[0]):
+        bad += not np.isfinite(x[i])  # no early exit: this way it is a vector instruction
+    return bad == 0
+
+
+@njit(nogil=True, cache=True)
+def leaf_of_row(x, trees):
+    """Leaf of one row in the first tree."""
+    places = trees.view(np.int64)
+    return _route(x, 0, x.shape[0], places[ROOTS], trees, places)
+
+
+@njit(nogil=True, cache=True)
+def linear_of_row(x, trees, leaf_values, leaf_weights, output):
+    """Output of one row's linear leaf in the first tree."""
+    leaf, d, width = leaf_of_row(x, trees), x.shape[0], output.shape[0]
+    for k in range(width):
+        slope = dot_at(leaf_weights, (leaf * width + k) * d, x, 0, d)
+        output[k] = leaf_values[leaf, k] + slope
+
+
+@njit(nogil=True, cache=True)
+def leaves_of_row(x, trees, leaves):
+    """Leaf of one row in every tree: the trees take the place that rows have in a batch."""
+    places = trees.view(np.int64)
+    d, n_trees = x.shape[0], places[N_TREES]
+    sparse = places[KIND] == SPARSE
+    at, tree_at = np.empty(n_trees, np.int64), np.empty(n_trees, np.int64)
+    going = 0
+    for tree in range(n_trees):
+        root = places[ROOTS + tree]
+        if sparse or root < 0:
+            leaves[tree] = _route(x, 0, d, root, trees, places)
+        else:
+            at[going], tree_at[going] = root, tree
+            going += 1
+    _route_together(x, 0, d, going, 0, trees, places, at, tree_at, leaves)
+
+
+@njit(nogil=True, cache=True)
+def mean_of_row(x, trees, leaf_values, output):
+    """`means_of_rows` for one row."""
+    n_trees = trees.view(np.int64)[N_TREES]
+    leaves = np.empty(n_trees, np.int32)
+    leaves_of_row(x, trees, leaves)
+    output[:] = 0.0
+    for tree in range(n_trees):
+        for k in range(output.shape[0]):
+            output[k] += leaf_values[leaves[tree], k]
+    for k in range(output.shape[0]):
+        output[k] /= n_trees

@@ -1,0 +1,73 @@
+"""Rows on their way into compiled code: their shape and dtype, and the threads that share them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+__all__ = ["available_threads", "checked_row", "checked_rows", "split_rows"]
+
+# Below this many multiply-adds a batch is done before a second thread has started.
+_THREADING_PAYS = 2_000_000
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def available_threads() -> int:
+    """Cores this process may use; DGTREES_NUM_THREADS overrides."""
+    if chosen := os.environ.get("DGTREES_NUM_THREADS"):
+        return max(1, int(chosen))
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def checked_rows(X: Any, n_features: int) -> np.ndarray:
+    """X as the kernels take it: contiguous rows of float32 or float64."""
+    X = np.asarray(X)
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if X.ndim != 2 or X.shape[1] != n_features:
+        raise ValueError(
+            f"X must have shape (rows, {n_features}), got {X.shape}: "
+            "give one row per example with the features the tree was trained on"
+        )
+    return np.ascontiguousarray(X)
+
+
+def checked_row(x: Any, n_features: int) -> np.ndarray:
+    """One row as the kernels take it; None, as NaN, is a missing number."""
+    if type(x) is not np.ndarray or x.dtype is not _FLOAT64 or not x.flags.c_contiguous:
+        x = _as_floats(np.asarray(x))
+    if x.shape != (n_features,):
+        raise ValueError(
+            f"x must be one row of {n_features} numbers, got shape {x.shape}: "
+            "give the features the tree was trained on; several rows are the batch method's"
+        )
+    return x
+
+
+def _as_floats(x: np.ndarray) -> np.ndarray:
+    try:
+        return x.astype(np.float32 if x.dtype == np.float32 else np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"x must hold numbers ({error}): encode text yourself, or give DataFrames to predict"
+        ) from error
+
+
+def split_rows(
+    work: Callable[[int, int], None], rows: int, cost: int, n_threads: int | None
+) -> None:
+    """Run work(start, stop) over all rows, on several threads where that pays."""
+    threads = available_threads() if n_threads is None else n_threads
+    if threads <= 1 or rows < 2 or (n_threads is None and rows * cost < _THREADING_PAYS):
+        work(0, rows)
+        return
+    edges = np.linspace(0, rows, threads + 1).astype(int)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, edges[:-1], edges[1:]))
