@@ -62,6 +62,7 @@ class Experiment:
     figure: int = 0
     about: str = ""
     view: str = "scores"
+    one_height: bool = True
     ours: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     heights: tuple[int, ...] = ()
@@ -253,6 +254,7 @@ class Records:
 
 def smoke(experiment: Experiment, quick: dict[str, dict[str, Any]]) -> Experiment:
     """The same experiment in seconds: bundled rows, two settings, next to no training."""
+    task = facts(experiment.smoke).task
     changed = {
         name: replace(
             method,
@@ -263,6 +265,7 @@ def smoke(experiment: Experiment, quick: dict[str, dict[str, Any]]) -> Experimen
             at={},
         )
         for name, method in experiment.methods.items()
+        if not method.datasets or facts(method.datasets[0]).task == task
     }
     return replace(
         experiment,

@@ -56,17 +56,18 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
 
 
-def named(dataset: str) -> str:
-    """A data set with its height."""
+def named(found: Found, dataset: str) -> str:
+    """A data set, with its height where all trees have the same."""
     known = facts(dataset)
-    return f"{known.title} ({known.height})"
+    return f"{known.title} ({known.height})" if found.experiment.one_height else known.title
 
 
 def scores(found: Found) -> list[str]:
     """Means and deviations here, with the paper's below; the best are bold as in the paper."""
     experiment = found.experiment
     since = any("since" in table for table in experiment.published.values())
-    head = ["data (height)", "", *found.methods().values(), *["best published since"] * since]
+    what = "data (height)" if experiment.one_height else "data"
+    head = [what, "", *found.methods().values(), *["best published since"] * since]
     rows = []
     for dataset in found.datasets():
         known = facts(dataset)
@@ -81,7 +82,7 @@ def scores(found: Found) -> list[str]:
             mark = "**" if name in bold else ""
             cells.append(f"{mark}{value.text(known.digits)}{mark} ({value.runs()})")
         table = experiment.published.get(dataset, {})
-        rows.append([named(dataset), "here", *cells, *[table.get("since", NOTHING)] * since])
+        rows.append([named(found, dataset), "here", *cells, *[table.get("since", NOTHING)] * since])
         if any(isinstance(entry, list) for entry in table.values()):
             paper = [_published(table, method.paper) for method in experiment.methods.values()]
             rows.append(["", "paper", *paper, *[""] * since])
@@ -137,7 +138,7 @@ def extras(found: Found) -> list[str]:
                     f"{np.mean([r['details'][key] for r in made]):,.1f}"
                     for key in found.experiment.extra
                 ]
-                rows.append([named(dataset), title, *means])
+                rows.append([named(found, dataset), title, *means])
     titles = {"leaves_reached": "leaves reached", "flops": "multiply-adds"}
     head = ["data (height)", "", *(titles[key] for key in found.experiment.extra)]
     return markdown(head, rows) if rows else []
@@ -204,7 +205,7 @@ def sparsity(found: Found) -> list[str]:
             else:
                 cells.append(NOTHING)
         paper = found.experiment.published.get(dataset, {}).get("nodes", NOTHING)
-        rows.append([named(dataset), *cells, paper])
+        rows.append([named(found, dataset), *cells, paper])
     head = ["data (height)", *found.methods().values(), "paper, its best model"]
     return markdown(head, rows) if rows else []
 

@@ -121,8 +121,8 @@ def run_experiments(
         lines=not (quiet or json),
     )
     numbers = {key: len(getattr(outcome, key)) for key in declared.OUTCOMES}
-    text = ", ".join(f"{count} {key}" for key, count in numbers.items())
-    say(numbers, text, as_json=json, quiet=quiet, clear=True)
+    text = "{done} run, {before} already there, {failed} failed, {left} left, {absent} without data"
+    say(numbers, text.format(**numbers), as_json=json, quiet=quiet, clear=True)
     if outcome.failed:
         raise StateError(
             f"{len(outcome.failed)} run(s) failed, the first of them {outcome.failed[0].title}: "
