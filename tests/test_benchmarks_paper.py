@@ -51,6 +51,7 @@ def test_files_name_known_data_sets_methods_and_experiments(name):
     assert columns <= {method.paper for method in experiment.methods.values()}
     for method in experiment.methods.values():
         assert set(method.datasets) | set(method.at) <= set(experiment.datasets), method.name
+        assert set(method.against) <= set(experiment.methods), method.name
         assert method.choose in ("every seed", "first seed"), method.name
         for other in method.reuse:
             assert method.name in KNOWN[other].methods, method.name

@@ -45,6 +45,7 @@ class Method:
     seconds: float = 1.0
     datasets: tuple[str, ...] = ()
     reuse: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
     at: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
@@ -166,7 +167,7 @@ def _method(name: str, table: dict, common: dict, at: dict) -> Method:
         dataset: {**own.get(dataset, {}), "fixed": at.get(dataset, {}) | _fixed(own, dataset)}
         for dataset in {*own, *at}
     }
-    for key in ("datasets", "reuse"):
+    for key in ("datasets", "reuse", "against"):
         table[key] = tuple(table.get(key, ()))
     return Method(name, at=places, **_expanded(table))
 

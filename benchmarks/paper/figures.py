@@ -20,7 +20,7 @@ _METRICS = {"rmse": "test RMSE", "accuracy": "test accuracy %", "auc": "test AUC
 
 
 def _panels(count: int) -> tuple[Any, list[Any]]:
-    columns = min(_COLUMNS, count)
+    columns = 2 if count == 4 else min(_COLUMNS, count)
     rows = -(-count // columns)
     figure, axes = plt.subplots(
         rows,
@@ -130,7 +130,9 @@ def cost(found: Found, path: Path) -> bool:
             place = found.experiment.datasets.index(dataset)
             ax.plot(x, y, marker="o", ms=4, color=f"C{place}", label=facts(dataset).title)
             for point in zip(x, y, titles, strict=True):
-                ax.annotate(point[2].rpartition(" ")[2], point[:2], fontsize=7, alpha=0.8)
+                width = point[2].rpartition(" ")[2]
+                place = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 7}
+                ax.annotate(width, point[:2], **place)
         ax.plot([1.0], [1.0], marker="*", ms=12, ls="", color="black", label="DGT, default")
         what = "RMSE" if task == "regression" else "accuracy"
         ax.set(

@@ -14,6 +14,7 @@ from benchmarks.paper.experiment import Experiment, Records, at
 from benchmarks.paper.statistics import Summary
 
 NOTHING = "-"
+_MOST_COLUMNS = 8
 
 
 @dataclass(frozen=True)
@@ -67,26 +68,36 @@ def scores(found: Found) -> list[str]:
     experiment = found.experiment
     since = any("since" in table for table in experiment.published.values())
     what = "data (height)" if experiment.one_height else "data"
-    head = [what, "", *found.methods().values(), *["best published since"] * since]
-    rows = []
+    rows = [[what, "", *found.methods().values(), *["best published since"] * since]]
     for dataset in found.datasets():
-        known = facts(dataset)
-        here = {name: found.summary(dataset, name) for name in experiment.methods}
-        tested = {name: s for name, s in here.items() if s is not None and s.n > 1}
-        bold = statistics.best(tested, known.metric)
-        cells = []
-        for name, value in here.items():
-            if value is None:
-                cells.append("diverged" if found.records(dataset, name) else NOTHING)
-                continue
-            mark = "**" if name in bold else ""
-            cells.append(f"{mark}{value.text(known.digits)}{mark} ({value.runs()})")
         table = experiment.published.get(dataset, {})
-        rows.append([named(found, dataset), "here", *cells, *[table.get("since", NOTHING)] * since])
+        latest = [table.get("since", NOTHING)] * since
+        rows.append([named(found, dataset), "here", *_here(found, dataset), *latest])
         if any(isinstance(entry, list) for entry in table.values()):
             paper = [_published(table, method.paper) for method in experiment.methods.values()]
             rows.append(["", "paper", *paper, *[""] * since])
-    return markdown(head, rows) if rows else []
+    if len(rows) == 1:
+        return []
+    if len(experiment.methods) > _MOST_COLUMNS:  # few data sets, then: they become the columns
+        titles = [f"{row[0] or rows[i][0]}, {row[1]}" for i, row in enumerate(rows[1:])]
+        rows = [["", *titles], *map(list, list(zip(*rows, strict=True))[2:])]
+    return markdown(rows[0], rows[1:])
+
+
+def _here(found: Found, dataset: str) -> list[str]:
+    """One text a method: mean, deviation and number of runs."""
+    known = facts(dataset)
+    here = {name: found.summary(dataset, name) for name in found.methods()}
+    tested = {name: s for name, s in here.items() if s is not None and s.n > 1}
+    bold = statistics.best(tested, known.metric)
+    texts = []
+    for name, value in here.items():
+        if value is None:
+            texts.append("diverged" if found.records(dataset, name) else NOTHING)
+        else:
+            mark = "**" if name in bold else ""
+            texts.append(f"{mark}{value.text(known.digits)}{mark} ({value.runs()})")
+    return texts
 
 
 def _published(table: dict[str, Any], column: str) -> str:
@@ -97,19 +108,21 @@ def _published(table: dict[str, Any], column: str) -> str:
 
 
 def tests(found: Found) -> list[str]:
-    """For each of our rows, the data sets on which it is better or worse than each other row."""
+    """For each of our rows, the data sets on which it is better or worse than its rivals."""
     experiment, rows = found.experiment, []
-    for name in experiment.ours:
-        ours = experiment.methods[name]
+    ours = [*experiment.ours, *(a for m in experiment.methods.values() for a in m.against)]
+    for name in dict.fromkeys(ours):
+        mine = experiment.methods[name]
         for other, method in experiment.methods.items():
-            if other not in experiment.ours:
+            if other not in ours and name in (method.against or experiment.ours):
                 theirs = lambda d, o=other: found.summary(d, o)  # noqa: E731
-                rows.append(_tested(found, name, f"{ours.title}, against {method.title}", theirs))
-        if ours.paper:
-            theirs = lambda d, c=ours.paper: statistics.published(  # noqa: E731
+                rows.append(_tested(found, name, f"{mine.title}, against {method.title}", theirs))
+        if mine.paper:
+            theirs = lambda d, c=mine.paper: statistics.published(  # noqa: E731
                 experiment.published.get(d, {}).get(c)
             )
-            rows.append(_tested(found, name, f"{ours.title}, against the paper's figure", theirs))
+            title = f"{mine.title}, against the paper's figure"
+            rows.append(_tested(found, name, title, theirs))
     rows = [row for row in rows if any(row[1:])]
     return markdown(["", "better", "no significant difference", "worse"], rows) if rows else []
 
