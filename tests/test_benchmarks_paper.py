@@ -1,5 +1,6 @@
 """The instrument that runs the paper's experiments: declarations, cells, resuming, the report."""
 
+import doctest
 import json
 import os
 import random
@@ -12,7 +13,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.paper import costs, data, report, runner, statistics, streams, supervised, work
+from benchmarks.paper import (
+    costs,
+    data,
+    progress,
+    report,
+    runner,
+    statistics,
+    streams,
+    supervised,
+    work,
+)
 from benchmarks.paper import experiment as declared
 from scipy import stats
 
@@ -206,6 +217,11 @@ def test_verdicts():
     assert statistics.p_value(same, statistics.summary([2.0, 2.0])) == 0.0
     assert statistics.best({"a": low, "b": high, "c": low}, "rmse") == {"a", "c"}
     assert statistics.best({"a": low, "b": high}, "auc") == {"b"}
+
+
+@pytest.mark.parametrize("module", [statistics, progress])
+def test_examples_in_docstrings(module):
+    assert doctest.testmod(module) == (0, 1)
 
 
 def test_intervals_are_those_of_the_t_distribution():

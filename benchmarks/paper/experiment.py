@@ -193,7 +193,7 @@ def at(method: Method, dataset: str) -> Method:
     """A method as it is declared for one data set."""
     own = _expanded(dict(method.at.get(dataset, {})))
     fixed = method.fixed | own.pop("fixed", {})
-    if "seconds" not in own:
+    if "seconds" not in own and "queries" not in fixed:
         rows = fixed.get("rows", facts(dataset).rows[0]) or _REFERENCE_ROWS
         own["seconds"] = method.seconds * max(0.2, rows / _REFERENCE_ROWS)
     return replace(method, fixed=fixed, **own)

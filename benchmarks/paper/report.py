@@ -54,7 +54,7 @@ def write(folder: Path, docs: Path = ROOT / "docs") -> list[Path]:
         body = _body(found)
         lines += body or ["Nothing has been recorded yet.", ""]
         details += _described(found)
-    lines += _absent(known)
+    lines += _absent(known, made)
     (docs / "paper").mkdir(parents=True, exist_ok=True)
     for path, text in zip(written, (lines, details), strict=False):
         path.write_text("\n".join(text).rstrip() + "\n")
@@ -139,11 +139,12 @@ def _described(found: Found) -> list[str]:
     return [*lines, "", *tables.settings(found)]
 
 
-def _absent(known: dict[str, Experiment]) -> list[str]:
+def _absent(known: dict[str, Experiment], made: Records) -> list[str]:
     names = dict.fromkeys(name for e in known.values() for name in e.datasets)
+    recorded = {dataset for _, dataset, _ in made.made}
     lines = ["## Data sets that are absent", ""]
     for name in names:
-        if not present(name):
+        if not present(name) and name not in recorded:
             why = why_absent().get(name, "its files are not in the data folder")
             lines.append(f"* {facts(name).title}: {why}.")
     return [*lines, ""] if len(lines) > 2 else []
