@@ -276,6 +276,49 @@ def test_export_refuses_in_one_line(model, tmp_path, capsys):
     assert "--weights must be" in failure(capsys, "export", model, "--to", "dot", "--weights", 0)
 
 
+def test_a_forest_from_the_command(model, shop, tmp_path, capsys):
+    train, saved = shop / "train.csv", tmp_path / "forest.dgt"
+    options = ["--drop", "spent", "-t", "buys", "-o", saved, "--trees", "3", *QUICK]
+    assert dgt("fit", train, *options) == 0
+    text = capsys.readouterr().out
+    assert "a forest of 3 trees of depth" in text and "out of bag accuracy: 0." in text
+    forest = dgtrees.load(saved)
+    assert dgt("predict", saved, shop / "new.csv", "-o", tmp_path / "out.csv", "-q") == 0
+    new = read_table(shop / "new.csv", drop=["spent", "buys"])
+    assert column(tmp_path / "out.csv") == forest.predict(new.X).tolist()
+    assert dgt("show", saved, "--tree", "2", "--png", tmp_path / "two.png") == 0
+    text = capsys.readouterr().out
+    assert "tree 2 of 3:" in text and "city=Rome" in text
+    assert "from 0 to 2, got 3" in failure(capsys, "show", saved, "--tree", "3")
+
+    options = ["-t", "spent", "-o", saved, "--trees", "3", *QUICK, "--json"]
+    assert dgt("fit", train, *options, "--jobs", "2") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["trees"] == 3 and 0 < result["out_of_bag_rmse"] < 1000
+    one = dgtrees.load(saved)
+    assert dgt("fit", train, *options) == 0
+    capsys.readouterr()
+    table = read_table(train, "spent")
+    assert np.array_equal(dgtrees.load(saved).predict(table.X), one.predict(table.X))
+
+    for wrong, message in (
+        (["--validation-fraction", "0.2"], "judged by the rows its trees have not drawn"),
+        (["--stream"], "--trees needs all rows in memory"),
+        (["--backend", "spark"], "--backend must be one of loky, ray, dask, got 'spark'"),
+    ):
+        assert message in failure(capsys, "fit", train, *options, *wrong)
+    assert "--tree is for forests" in failure(capsys, "show", model, "--tree", "0")
+    arguments = ["fit", train, "-t", "spent", "-o", saved, "--jobs", "2"]
+    assert "--jobs and --backend are for forests" in failure(capsys, *arguments)
+
+
+def test_tune_tries_settings_side_by_side(shop, tmp_path, capsys):
+    options = ["-t", "buys", "--drop", "spent", "--max-epochs", "2", "-d", "2", "--json"]
+    arguments = [shop / "train.csv", *options, "-o", tmp_path / "best.dgt", "--trials", "3"]
+    assert dgt("tune", *arguments, "--jobs", "2") == 0
+    assert json.loads(capsys.readouterr().out)["trials"] == 3
+
+
 def test_tune_goes_on_where_it_stopped(shop, tmp_path, capsys):
     saved = tmp_path / "best.dgt"
     train = shop / "train.csv"

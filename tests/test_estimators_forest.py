@@ -32,7 +32,7 @@ def fitted():
 def test_a_forest_is_better_than_its_trees_and_a_sample_is_a_bootstrap(fitted):
     errors = [np.mean((t.predict(X)[:, 0] - Y) ** 2) for t in fitted.forest_.trees]
     assert np.mean((fitted.predict(X) - Y) ** 2) < np.mean(errors)
-    assert fitted.score(X, Y) > 0.6
+    assert fitted.score(X, Y) > 0.5
     counts = bootstrap(np.ones(10_000), 0.7, seed=1)
     assert counts.sum() == 7000
     assert abs(np.mean(counts == 0) - np.exp(-0.7)) < 0.02
@@ -45,7 +45,7 @@ def test_weights_are_repetitions_zero_weights_are_absences():
     assert np.array_equal(a.predict(X), b.predict(X))
     # Weights that sum to 1 still mean so many rows.
     tiny = regressor().fit(X, Y, sample_weight=np.full(len(X), 1.0 / len(X)))
-    assert tiny.score(X, Y) > 0.6
+    assert tiny.score(X, Y) > 0.5
 
 
 def test_two_processes_train_the_same_forest(fitted):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -57,7 +59,14 @@ app.add_typer(paper.app, name="paper")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `dgt` and leave with its exit code: 0, 2 for bad input, 130 when interrupted."""
-    sys.exit(run(arguments))
+    code = run(arguments)
+    # Arrow's threads now and then abort a process that unloads them, and its exit code would be
+    # 134: we leave as soon as everything of Python's own is finished and written.
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # a closed pipe
+            stream.flush()
+    os._exit(code)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

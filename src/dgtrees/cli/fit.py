@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from dgtrees.cli import options as o
@@ -19,7 +21,7 @@ def fit(
     train: Annotated[
         str,
         typer.Argument(
-            help="Table to learn from; - reads standard input; a folder is one of Parquet files."
+            help="Table to learn from; - reads standard input; a folder holds Parquet files."
         ),
     ],
     target: o.Target = None,
@@ -51,6 +53,11 @@ def fit(
     class_weight: Annotated[
         str | None, typer.Option(help="balanced: classes weigh the same, however rare.")
     ] = None,
+    trees: Annotated[
+        int | None, typer.Option(help="Train a forest of so many trees, not one tree.")
+    ] = None,
+    jobs: o.Jobs = 1,
+    backend: o.Backend = "loky",
     weight: o.Weight = None,
     drop: o.Drop = None,
     category: o.Category = None,
@@ -81,7 +88,7 @@ def fit(
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Train a tree on a table and save it.
+    """Train a tree, or a forest, on a table and save it.
 
     Numbers and names are told apart column by column, missing values are welcome, and the task is
     found out from the target.
@@ -103,12 +110,24 @@ def fit(
     }
     if max_depth is not None:
         parameters["max_depth"] = max_depth
+    sharded = workers is not None or checkpoint is not None or Path(train).is_dir()
+    if trees is not None:
+        if stream or sharded:
+            raise ValueError("--trees needs all rows in memory: leave out --stream and --workers")
+        if parameters.pop("validation_fraction") is not None:
+            raise ValueError(
+                "--validation-fraction is for one tree: leave it out, a forest is judged by the "
+                "rows its trees have not drawn"
+            )
+        parameters |= {"n_estimators": trees, "n_jobs": jobs, "oob_score": True}
+    elif jobs != 1 or backend != "loky":
+        raise ValueError("--jobs and --backend are for forests: give --trees, or leave them out")
     own = {"classification": {"class_weight": class_weight}, "regression": {"loss": loss}}
     check_output(output)
     started = time.perf_counter()
     silent = quiet or json
     job = _Job(train, val, parameters, own, target, task, weight, columns, reading, passes, silent)
-    if workers is not None or checkpoint is not None or Path(train).is_dir():
+    if sharded:
         if stream:
             raise ValueError("--stream is for one file: leave it out, workers stream by themselves")
         fitted = _fit_shards(job, 1 if workers is None else workers, checkpoint)
@@ -116,7 +135,8 @@ def fit(
             return
         model, rows, held_out = fitted
     else:
-        model, rows, held_out = (_fit_stream if stream else _fit_whole)(job)
+        with o.cores_of(backend):
+            model, rows, held_out = (_fit_stream if stream else _fit_whole)(job)
     seconds = time.perf_counter() - started
     save_model(model, output)
     result = {
@@ -125,13 +145,22 @@ def fit(
         "rows": rows,
         "features": model.n_features_in_,
         "classes": model._n_classes or None,
-        "leaves": model.get_n_leaves(),
-        "depth": model.get_depth(),
-        "epochs": model.n_iter_,
+        **_size(model),
         **held_out,
         "seconds": round(seconds, 2),
     }
     report(result, _summary(result), as_json=json, quiet=quiet, clear=output != "-")
+
+
+def _size(model: Any) -> dict[str, int]:
+    if hasattr(model, "forest_"):
+        forest = model.forest_
+        return {"trees": len(forest), "leaves": forest.n_leaves, "depth": forest.depth}
+    return {
+        "leaves": model.get_n_leaves(),
+        "depth": model.get_depth(),
+        "epochs": model.n_iter_,
+    }
 
 
 def _summary(result: dict[str, Any]) -> str:
@@ -139,12 +168,18 @@ def _summary(result: dict[str, Any]) -> str:
     lines = [
         f"learnt from {result['rows']:,} rows, {result['features']} columns, {what}, in "
         f"{result['seconds']:.1f} s",
-        f"a tree of depth {result['depth']} with {result['leaves']} leaves: {result['model']}",
+        f"{_kind(result)} of depth {result['depth']} with {result['leaves']:,} leaves: "
+        f"{result['model']}",
     ]
-    for name in ("accuracy", "rmse"):
-        if f"validation_{name}" in result:
-            lines.insert(1, f"validation {name}: {said(result[f'validation_{name}'])}")
+    for where, name in product(("validation", "out of bag"), ("accuracy", "rmse")):
+        key = f"{where.replace(' ', '_')}_{name}"
+        if key in result:
+            lines.insert(-1, f"{where} {name}: {said(result[key])}")
     return "\n".join(lines)
+
+
+def _kind(result: dict[str, Any]) -> str:
+    return f"a forest of {result['trees']} trees" if "trees" in result else "a tree"
 
 
 @dataclass(frozen=True)
@@ -166,7 +201,7 @@ class _Job:
 
 def new_estimator(task: str, parameters: dict[str, Any], own: dict[str, dict[str, Any]]) -> Any:
     """The estimator for a task; options of the other task are refused."""
-    from dgtrees import DGTClassifier, DGTRegressor
+    import dgtrees
 
     other = "regression" if task == "classification" else "classification"
     for name, value in own.get(other, {}).items():
@@ -176,7 +211,9 @@ def new_estimator(task: str, parameters: dict[str, Any], own: dict[str, dict[str
                 f"{option} is for {other}, and this is {task}: leave it out, or say --task {other}"
             )
     given = {name: value for name, value in own.get(task, {}).items() if value is not None}
-    return (DGTClassifier if task == "classification" else DGTRegressor)(**parameters, **given)
+    forest = "Forest" if "n_estimators" in parameters else ""
+    name = "Classifier" if task == "classification" else "Regressor"
+    return getattr(dgtrees, f"DGT{forest}{name}")(**parameters, **given)
 
 
 def read_labelled(source: str, target: str | None, **how: Any) -> Any:
@@ -239,7 +276,7 @@ def _fit_whole(job: _Job) -> tuple[Any, int, dict[str, float]]:
     rows = len(table)
     if job.val is None:
         model.fit(table.X, table.y, sample_weight=table.weight)
-        return model, rows, _own_validation(model)
+        return model, rows, _own_validation(model, table)
     held = read_validation(job.val, table, job.weight, job.reading)
     model.fit(
         table.X,
@@ -253,8 +290,15 @@ def _fit_whole(job: _Job) -> tuple[Any, int, dict[str, float]]:
     return model, rows, {f"validation_{name}": value for name, value in scores.items()}
 
 
-def _own_validation(model: Any) -> dict[str, float]:
+def _own_validation(model: Any, table: Any) -> dict[str, float]:
     """The score on rows that the estimator itself held out, in the target's units."""
+    if hasattr(model, "forest_"):
+        if model._task == "classification":
+            return {"out_of_bag_accuracy": model.oob_score_}
+        error = model.oob_prediction_ - table.y
+        known = ~np.isnan(error)
+        weight = None if table.weight is None else table.weight[known]
+        return {"out_of_bag_rmse": float(np.sqrt(np.average(error[known] ** 2, weights=weight)))}
     if model.best_score_ is None:
         return {}
     if model._task == "classification":

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 
 __all__ = [
+    "Backend",
     "Category",
     "Decimal",
     "Delimiter",
@@ -15,6 +19,7 @@ __all__ = [
     "Encoding",
     "Format",
     "Header",
+    "Jobs",
     "Json",
     "Leaf",
     "MaxDepth",
@@ -26,6 +31,7 @@ __all__ = [
     "Task",
     "Weight",
     "column_options",
+    "cores_of",
     "on_terminal",
     "reading_options",
 ]
@@ -55,6 +61,16 @@ MaxDepth = Annotated[
 Leaf = Annotated[str, typer.Option(help="What a leaf holds: constant, or linear in the features.")]
 RecipeName = Annotated[
     str, typer.Option(help="How it learns: default, or paper for the paper's way.")
+]
+Jobs = Annotated[
+    int, typer.Option(help="How many to train at the same time; -1 for as many as there are cores.")
+]
+Backend = Annotated[
+    str,
+    typer.Option(
+        help="Who trains them: loky (processes of this machine), ray (the cluster of RAY_ADDRESS, "
+        "or a local one) or dask (the scheduler of DASK_SCHEDULER_ADDRESS, or a local one)."
+    ),
 ]
 Weight = Annotated[
     str | None,
@@ -122,3 +138,29 @@ def column_options(
 def on_terminal() -> bool:
     """Whether somebody watches standard error."""
     return sys.stderr.isatty()
+
+
+@contextmanager
+def cores_of(backend: str) -> Iterator[None]:
+    """Let joblib use the named backend inside the block."""
+    if backend not in ("loky", "ray", "dask"):
+        raise ValueError(f"--backend must be one of loky, ray, dask, got {backend!r}")
+    from joblib import parallel_config
+
+    if backend == "dask":
+        try:
+            from distributed import Client
+        except ImportError as error:
+            message = "--backend dask needs distributed: pip install 'dgtrees[dask]'"
+            raise ImportError(message) from error
+        with Client(os.environ.get("DASK_SCHEDULER_ADDRESS")), parallel_config("dask"):
+            yield
+        return
+    if backend == "ray":
+        try:
+            from ray.util.joblib import register_ray
+        except ImportError as error:
+            raise ImportError("--backend ray needs ray: pip install 'dgtrees[ray]'") from error
+        register_ray()
+    with parallel_config(backend):
+        yield

@@ -10,6 +10,7 @@ import typer
 
 from dgtrees.cli import options as o
 from dgtrees.cli.output import check_output, load_model
+from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["show"]
 
@@ -23,6 +24,9 @@ def show(
     ] = None,
     depth: Annotated[int | None, typer.Option(help="Levels of decisions to show.")] = None,
     weights: Annotated[int, typer.Option(help="Weights to show of every decision.")] = 4,
+    tree: Annotated[
+        int | None, typer.Option(help="Which tree of a forest to show, from 0; the first if unset.")
+    ] = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -39,26 +43,39 @@ def show(
     if png is not None:
         check_output(png)
     fitted = load_model(model)
+    shown, rows, name = _tree_of(fitted, tree)
     classes = getattr(fitted, "classes_", None)
     look = {
         "feature_names": fitted.encoded_feature_names_,
         "class_names": None if classes is None else [str(c) for c in classes.tolist()],
         "feature_scale": fitted.encoded_feature_scale_,
-        "leaf_rows": fitted.leaf_rows_,
-        "max_weights": weights,
+        "leaf_rows": rows,
     }
     if json:
-        print(json_format.dumps(_as_json(fitted), ensure_ascii=False))
+        print(json_format.dumps(_as_json(fitted, shown, rows), ensure_ascii=False))
     elif not quiet:
-        print(_heading(fitted, model))
+        print(_heading(fitted, model, name))
         print()
-        print(tree_text(fitted.tree_, max_depth=depth, **look))
+        print(tree_text(shown, max_depth=depth, max_weights=weights, **look))
     if png is not None:
-        _draw(fitted, png, depth, weights)
+        _draw(shown, png, max_depth=depth, max_features=weights, **look)
 
 
-def _heading(fitted: Any, path: str) -> str:
-    tree = fitted.tree_
+def _tree_of(fitted: Any, number: int | None) -> tuple[ObliqueTree, Any, str]:
+    """The tree to show, its leaves' training rows, and what it is called."""
+    if not hasattr(fitted, "forest_"):
+        if number is not None:
+            raise ValueError(f"--tree is for forests, this is a {type(fitted).__name__}")
+        return fitted.tree_, fitted.leaf_rows_, ""
+    trees = fitted.forest_.trees
+    number = number or 0
+    if not 0 <= number < len(trees):
+        raise ValueError(f"--tree must be from 0 to {len(trees) - 1}, got {number}")
+    return trees[number], fitted.leaf_rows_[number], f"tree {number} of {len(trees)}"
+
+
+def _heading(fitted: Any, path: str, shown: str) -> str:
+    tree = getattr(fitted, "forest_", None) or fitted.tree_
     if fitted._task == "classification":
         task = "classification: " + ", ".join(str(c) for c in fitted.classes_.tolist()[:8])
         task += ", ..." if len(fitted.classes_) > 8 else ""
@@ -73,15 +90,14 @@ def _heading(fitted: Any, path: str) -> str:
             f"{fitted.n_features_in_} columns, depth {tree.depth}, {tree.n_leaves} leaves, "
             f"at most {tree.flops:,} multiply-adds a prediction",
             f"most important: {important}",
+            *([f"{shown}:"] if shown else []),
         ]
     )
 
 
-def _as_json(fitted: Any) -> dict[str, Any]:
-    """The whole model as plain values: every number of the tree, and what it refers to."""
-    tree = fitted.tree_
+def _as_json(fitted: Any, tree: ObliqueTree, rows: Any) -> dict[str, Any]:
+    """The whole tree as plain values: every number of it, and what it refers to."""
     classes = getattr(fitted, "classes_", None)
-    rows = fitted.leaf_rows_
 
     def child(index: int) -> dict[str, int]:
         return {"leaf": ~index} if index < 0 else {"node": index}
@@ -114,11 +130,10 @@ def _as_json(fitted: Any) -> dict[str, Any]:
     }
 
 
-def _draw(fitted: Any, path: str, depth: int | None, weights: int) -> None:
+def _draw(tree: ObliqueTree, path: str, **look: Any) -> None:
     import matplotlib as mpl
 
     from dgtrees.model.plot import plot_tree
 
     mpl.use("Agg")
-    axes = plot_tree(fitted, max_depth=depth, max_features=weights)
-    axes.figure.savefig(path, dpi=120)
+    plot_tree(tree, **look).figure.savefig(path, dpi=120)

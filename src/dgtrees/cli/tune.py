@@ -40,6 +40,8 @@ def tune(
     max_epochs: Annotated[
         int | None, typer.Option(help="Passes over the rows in a trial; the recipe's if unset.")
     ] = None,
+    jobs: o.Jobs = 1,
+    backend: o.Backend = "loky",
     weight: o.Weight = None,
     drop: o.Drop = None,
     category: o.Category = None,
@@ -78,7 +80,8 @@ def tune(
         seed=seed,
     )
     before = search.n_trials
-    with batches_bar(trials, o.on_terminal() and not (quiet or json), "trials") as advance:
+    show = o.on_terminal() and not (quiet or json)
+    with o.cores_of(backend), batches_bar(trials, show, "trials") as advance:
         best = search.run(
             table.X,
             table.y,
@@ -86,6 +89,7 @@ def tune(
             validation=None if held is None else (held.X, held.y, held.weight),
             validation_fraction=validation_fraction,
             trials=trials,
+            n_jobs=jobs,
             callback=lambda: advance(1),
         )
     result: dict[str, Any] = {

@@ -23,6 +23,7 @@ from dgtrees.estimators.parallel import run
 from dgtrees.estimators.progress import progress_bar
 from dgtrees.estimators.tables import TableEstimator
 from dgtrees.learn.recipe import Recipe
+from dgtrees.learn.scaling import moments
 from dgtrees.model import file as model_file
 from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.oblique import ObliqueTree
@@ -37,6 +38,8 @@ class ForestEstimator(TableEstimator):
     _task: str
     forest_: ObliqueForest
     feature_importances_: np.ndarray
+    leaf_rows_: list[np.ndarray]
+    encoded_feature_scale_: np.ndarray
     _seed: int
 
     def _held_out_share(self, rows: int) -> float | None:
@@ -118,6 +121,9 @@ class ForestEstimator(TableEstimator):
             trees.append(tree)
             np.add.at(importances, self._encoder.source, importance)
         self.forest_ = self._forest(trees)
+        self.leaf_rows_ = [tree.visits(train.X, train.weight)[1] for tree in trees]
+        _, scale = moments(train.X, train.weight, recipe.scaling)
+        self.encoded_feature_scale_ = np.where(scale > 0, scale, 1.0)
         total = importances.sum()
         self.feature_importances_ = importances / total if total > 0 else importances
         self._seed, self._content = seed, content
@@ -248,6 +254,10 @@ class ForestEstimator(TableEstimator):
         check_is_fitted(self, "forest_")
         header, arrays = storage.described(self)
         header["oob_score"] = getattr(self, "oob_score_", None)
+        arrays |= {
+            "leaf_rows": np.concatenate(self.leaf_rows_),
+            "encoded_feature_scale": self.encoded_feature_scale_,
+        }
         arrays |= self._more_arrays() | model_file.forest_arrays(self.forest_.trees)
         model_file.write(path, header, arrays)
 
@@ -269,7 +279,15 @@ class ForestEstimator(TableEstimator):
         with storage.naming(cls):
             model = storage.begun(cls, header, arrays)
             trees = model_file.forest_from(arrays)
-            storage.check_fit(model, trees[0])
+            leaves = [tree.n_leaves for tree in trees]
+            rows, scale = arrays["leaf_rows"], arrays["encoded_feature_scale"]
+            more = {
+                "rows a leaf": (rows.shape, (sum(leaves),)),
+                "scales": (scale.shape, (trees[0].n_features,)),
+            }
+            storage.check_fit(model, trees[0], more)
+            model.leaf_rows_ = np.split(rows, np.cumsum(leaves)[:-1])
+            model.encoded_feature_scale_ = scale
             model.forest_ = model._forest(trees)
             model._take_more_arrays(arrays)
             if header["oob_score"] is not None:

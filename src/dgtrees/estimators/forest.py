@@ -64,6 +64,8 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
         Names of the columns, when X had names.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Mean over the trees.
+    leaf_rows_ : list of ndarray
+        For every tree, the training rows that each of its leaves holds.
     oob_score_ : float
         Accuracy on out-of-bag rows, with oob_score=True.
     oob_decision_function_ : ndarray of shape (rows, classes)
@@ -195,6 +197,8 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
         Names of the columns, when X had names.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Mean over the trees.
+    leaf_rows_ : list of ndarray
+        For every tree, the training rows that each of its leaves holds.
     oob_score_ : float
         R squared on out-of-bag rows, with oob_score=True.
     oob_prediction_ : ndarray of shape (rows,) or (rows, outputs)
