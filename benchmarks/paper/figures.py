@@ -50,9 +50,9 @@ def _finish(figure: Any, axes: list[Any], path: Path) -> None:
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
         entries |= dict(zip(labels, handles, strict=True))
-    figure.legend(
-        entries.values(), entries, loc="outside lower center", ncols=3, frameon=False, fontsize=8
-    )
+    columns = axes[0].get_gridspec().ncols
+    where = {"loc": "outside lower center", "ncols": columns, "frameon": False, "fontsize": 8}
+    figure.legend(entries.values(), entries, **where)
     path.parent.mkdir(parents=True, exist_ok=True)
     # Without the program's version and the date, the same records give the same file.
     figure.savefig(path, dpi=110, metadata={"Software": None})
@@ -83,6 +83,8 @@ def curves(found: Found, path: Path) -> bool:
         ax.set(xscale="log", title=known.title, xlabel="queries", ylabel=_METRICS[known.metric])
         if known.metric == "rmse":
             ax.set_yscale("log")
+            for which in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
+                which("{x:g}")
     _finish(figure, axes, path)
     return True
 
