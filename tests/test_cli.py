@@ -330,6 +330,13 @@ def test_tune_tries_settings_side_by_side(shop, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["trials"] == 3
 
 
+def test_tune_refuses_before_there_is_a_study(shop, tmp_path, capsys):
+    arguments = ["tune", shop / "train.csv", "-t", "buys", "-o", tmp_path / "best.dgt"]
+    assert "--jobs must not be 0" in failure(capsys, *arguments, "--jobs", "0")
+    assert "--trials must be at least 1" in failure(capsys, *arguments, "--trials", "0")
+    assert not list(tmp_path.iterdir())
+
+
 def test_tune_goes_on_where_it_stopped(shop, tmp_path, capsys):
     saved = tmp_path / "best.dgt"
     train = shop / "train.csv"

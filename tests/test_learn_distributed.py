@@ -12,13 +12,14 @@ import pyarrow as pa
 import pytest
 import torch
 from pyarrow import parquet
+from sklearn.utils._param_validation import InvalidParameterError
 
 import dgtrees
 from dgtrees import DGTClassifier, DGTRegressor, Recipe, fit_shards
 from dgtrees.cli.app import run
 from dgtrees.data.rows import Examples
 from dgtrees.data.shards import find_shards, row_draws
-from dgtrees.errors import DataError, StateError
+from dgtrees.errors import DataError, ModelFileError, StateError
 from dgtrees.estimators import launch
 from dgtrees.learn import checkpoint, share
 from dgtrees.learn.rows import Rows
@@ -130,6 +131,21 @@ def test_a_killed_worker_is_replaced_and_the_result_is_the_same(shards, undistur
     assert model.history_ == undisturbed.history_
 
 
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (InvalidParameterError("x must be"), ValueError),
+        (DataError("a file"), DataError),
+        (ModelFileError("a model"), StateError),
+        (TypeError("a type"), TypeError),
+    ],
+)
+def test_a_workers_error_is_of_the_same_kind_here(error, kind, tmp_path):
+    launch.report_failure(tmp_path, error)
+    with pytest.raises(kind, match=str(error)):
+        launch._raise_what_failed(1, tmp_path, max_restarts=0, kept=False)
+
+
 @pytest.mark.slow
 def test_a_worker_that_cannot_go_on_says_why(tmp_path):
     table = rows(400)
@@ -201,6 +217,9 @@ def test_class_weights_count_over_all_shards(shards):
     only_two = {"yes": 1.0, "no": 1.0, "perhaps": 0.0}
     ignoring = fit_shards(DGTClassifier(**options, class_weight=only_two), shards, "label")
     assert ignoring.leaf_rows_.sum() == pytest.approx(ROWS)
+    table = rows(10)
+    with pytest.raises(StateError, match="fitted by fit_shards"):
+        plain.partial_fit(features(table), table["label"].to_numpy())
 
 
 def squared_log(prediction, target):

@@ -26,7 +26,9 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Add the probability of every class.")
     ] = False,
-    leaves: Annotated[bool, typer.Option("--leaves", help="Add the leaf of every row, in every tree.")] = False,
+    leaves: Annotated[
+        bool, typer.Option("--leaves", help="Add the leaf of every row, in every tree.")
+    ] = False,
     target: Annotated[
         str | None,
         typer.Option("--target", "-t", help="Column with the true values, to report a score."),
