@@ -240,6 +240,7 @@ def test_explain_values_and_what_it_refuses(model, shop, tmp_path, capsys):
     policy.learn([1.0, 2.0], policy.decide([1.0, 2.0]), 0.5)
     policy.save(tmp_path / "policy.dgt")
     assert "got a DGTBandit" in failure(capsys, "explain", tmp_path / "policy.dgt", new)
+    assert "got a DGTBandit" in failure(capsys, "show", tmp_path / "policy.dgt")
 
 
 def test_export_to_every_format(model, shop, tmp_path, capsys):

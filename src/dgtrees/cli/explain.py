@@ -53,7 +53,7 @@ def explain(
     if hasattr(fitted, "learn"):
         raise ValueError(
             f"dgt explain takes a model that dgt fit wrote, got a {type(fitted).__name__}: "
-            "in Python, explain(policy.tree_, x, background=X) looks at a policy"
+            "in Python, explain(policy, x, background=X) looks at a policy"
         )
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
     one = _row(fitted, table, row, reading)

@@ -122,6 +122,18 @@ class ModelView:
         np.add.at(folded, self.source, np.swapaxes(parts, 0, 1))
         return np.swapaxes(folded, 0, 1)
 
+    def spread_or(self, given: Any) -> np.ndarray:
+        """The spread of every encoded column that a caller gives, or `spread`."""
+        if given is None:
+            return self.spread
+        return _of_length(given, "feature_scale", len(self.encoded_names), "columns of the tree")
+
+    def leaf_rows_or(self, given: Any) -> np.ndarray | None:
+        """Training rows of every leaf of the first tree that a caller gives, or those known."""
+        if given is None:
+            return None if self.leaf_rows is None else self.leaf_rows[0]
+        return _of_length(given, "leaf_rows", self.trees[0].n_leaves, "leaves of the tree")
+
     def class_names(self, given: Sequence[Any] | None) -> list[str] | None:
         """Names of classes to show, those given or those known; checked against the outputs."""
         if given is None:
@@ -133,6 +145,15 @@ class ModelView:
                 f"got {len(names)} names"
             )
         return names
+
+
+def _of_length(given: Any, name: str, length: int, what: str) -> np.ndarray:
+    numbers = np.asarray(given, dtype=float)
+    if numbers.shape != (length,):
+        raise ValueError(
+            f"{name} must be {length} numbers, for the {what}, got shape {numbers.shape}"
+        )
+    return numbers
 
 
 def view(model: Any) -> ModelView:
