@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SET_UP := .venv/.set-up
 
-.PHONY: demo test check bench accuracy agreement bandit docs gallery refresh format clean help
+.PHONY: demo test check bench accuracy agreement bandit paper paper-smoke docs gallery refresh format clean help
 
 help:
 	@echo "make demo      train trees on two bundled data sets, compare, draw: results in demo/"
@@ -15,6 +15,8 @@ help:
 	@echo "make accuracy  the paper's data sets, 5 seeds (needs the data: DGTREES_DATA)"
 	@echo "make gallery   the pictures of docs/gallery.md, drawn anew"
 	@echo "make bandit    the same as streams of queries, 3 seeds"
+	@echo "make paper     every table and figure of the paper, cheapest runs first; stop and go on at will"
+	@echo "make paper-smoke  the same on bundled data, in a minute or two"
 	@echo "make agreement leaves of Python, files, ONNX and C, 110,000 rows a model"
 
 $(SET_UP): pyproject.toml constraints.txt
@@ -62,6 +64,13 @@ agreement: $(SET_UP)
 
 bandit: $(SET_UP)
 	$(BIN)/python -m benchmarks.bandit
+
+paper: $(SET_UP)
+	$(BIN)/dgt paper run
+	$(BIN)/dgt paper report
+
+paper-smoke: $(SET_UP)
+	$(BIN)/python -m pytest tests/test_benchmarks_paper.py
 
 clean:
 	rm -rf .venv site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis

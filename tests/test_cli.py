@@ -313,6 +313,13 @@ def test_a_forest_from_the_command(model, shop, tmp_path, capsys):
     assert "--jobs and --backend are for forests" in failure(capsys, *arguments)
 
 
+def test_a_command_that_used_processes_ends(shop, tmp_path):
+    arguments = ["fit", shop / "train.csv", "-t", "spent", "-o", tmp_path / "f.dgt"]
+    command = [sys.executable, "-m", "dgtrees.cli", *arguments, "--trees", "2", "--jobs", "2"]
+    done = subprocess.run([*map(str, command), *QUICK], capture_output=True, text=True, timeout=250)
+    assert done.returncode == 0 and "a forest of 2 trees" in done.stdout
+
+
 def test_tune_tries_settings_side_by_side(shop, tmp_path, capsys):
     options = ["-t", "buys", "--drop", "spent", "--max-epochs", "2", "-d", "2", "--json"]
     arguments = [shop / "train.csv", *options, "-o", tmp_path / "best.dgt", "--trials", "3"]

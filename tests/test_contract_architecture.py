@@ -87,3 +87,10 @@ def test_only_kernels_use_numba_and_only_the_command_prints():
         if path.parent.name != "cli":
             code = [line for line in text.splitlines() if ">>>" not in line]
             assert not any(line.lstrip().startswith("print(") for line in code), path
+
+
+def test_the_package_never_imports_its_benchmarks():
+    for path in (ROOT / "src" / "dgtrees").rglob("*.py"):
+        text = path.read_text()
+        assert "import benchmarks" not in text, path
+        assert "from benchmarks" not in text, path

@@ -145,3 +145,21 @@ def test_a_number_column_that_turns_to_text():
     encoder = Encoder().fit(columns_of(pd.DataFrame({"c": [1.0, 2.0], "s": ["x", "y"]})))
     with pytest.raises(ValueError, match="column 'c' must hold numbers, got 'three'"):
         encoder.expand(columns_of(pd.DataFrame({"c": ["three", "4"], "s": ["x", "y"]})))
+
+
+def test_booleans_mean_the_same_in_every_guise():
+    pd = pytest.importorskip("pandas")
+    pa = pytest.importorskip("pyarrow")
+    flags = [True, False, True, False]
+    plain = pd.DataFrame({"z": flags})
+    guises = {
+        "number": pd.DataFrame({"z": pd.Series([*flags, None], dtype=object)}),
+        "category": pd.DataFrame({"z": pd.Series(flags, dtype="category")}),
+    }
+    for kind, frame in guises.items():
+        encoder = Encoder(min_frequency=1).fit(columns_of(frame), np.ones(len(frame)))
+        assert encoder.columns[0].kind == kind
+        expected = encoder.expand(columns_of(frame))[:4]
+        assert len(np.unique(expected, axis=0)) == 2
+        for other in (plain, plain.astype("boolean"), pa.table({"z": flags}), frame[:4]):
+            assert np.array_equal(encoder.expand(columns_of(other)), expected)

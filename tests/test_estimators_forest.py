@@ -1,5 +1,7 @@
+import joblib
 import numpy as np
 import pytest
+import threadpoolctl
 from sklearn.datasets import load_iris
 
 import dgtrees
@@ -127,7 +129,7 @@ def test_intervals_cover_new_rows_about_as_often_as_asked():
 
 def test_intervals_need_rows_that_trees_have_not_seen():
     forest = regressor(bootstrap=False, n_estimators=2).fit(X, Y)
-    with pytest.raises(StateError, match="bootstrap=True and more trees"):
+    with pytest.raises(StateError, match="bootstrap=True, more trees"):
         forest.predict_interval(X)
     with pytest.raises(ValueError, match="coverage must be between 0 and 1, got 90"):
         regressor(n_estimators=2).fit(X, Y).predict_interval(X, 90)
@@ -229,5 +231,58 @@ def test_bad_parameters_are_named_and_nothing_is_half_fitted(change, message):
 
 
 def test_oob_score_without_unseen_rows_says_so():
-    with pytest.raises(ValueError, match="have seen all 1"):
-        regressor(n_estimators=1, oob_score=True).fit([[1.0], [1.0]], [1.0, 1.0])
+    weight = np.full(len(X), 1000.0)
+    with pytest.warns(UserWarning, match="4 trees have seen all 240 rows"):
+        forest = regressor(oob_score=True, max_epochs=1).fit(X, Y, sample_weight=weight)
+    assert np.isnan(forest.oob_score_) and np.isnan(forest.oob_prediction_).all()
+    with pytest.raises(StateError, match="smaller sample weights"):
+        forest.predict_interval(X)
+    quick = regressor(max_epochs=1, n_estimators=1)
+    assert np.isfinite(quick.fit(X, Y, sample_weight=np.full(len(X), 1e18)).predict(X)).all()
+
+
+def test_a_new_fit_forgets_how_the_last_one_was_judged(tmp_path):
+    forest = regressor(oob_score=True, max_epochs=1).fit(X, Y)
+    forest.set_params(bootstrap=False, oob_score=False).fit(X, Y)
+    assert not hasattr(forest, "oob_score_") and not hasattr(forest, "oob_prediction_")
+    with pytest.raises(StateError, match="intervals need rows"):
+        forest.predict_interval(X)
+    other = classifier(oob_score=True, max_epochs=1).fit(X, CLASSES)
+    other.set_params(oob_score=False).fit(X, CLASSES).save(tmp_path / "f.dgt")
+    assert not hasattr(dgtrees.load(tmp_path / "f.dgt"), "oob_score_")
+
+
+@pytest.mark.parametrize("change", [{"max_samples": 0.3}, {"max_depth": 2}, {"leaf": "linear"}])
+def test_warm_start_refuses_trees_of_another_kind(change):
+    forest = regressor(max_epochs=1, n_estimators=1, warm_start=True).fit(X, Y)
+    with pytest.raises(ValueError, match="trees of the same kind"):
+        forest.set_params(n_estimators=2, **change).fit(X, Y)
+
+
+def test_intervals_know_no_absolute_zero():
+    near = regressor().fit(X, Y)._intervals.typical_spread
+    far = regressor().fit(X, Y + 1e9)._intervals.typical_spread
+    assert 0.5 < far[0] / near[0] < 2  # another order of rows, but no lost digits
+
+
+def test_a_file_combines_trees_as_the_forest_did(tmp_path):
+    forest = classifier(max_epochs=1).fit(X, CLASSES)
+    forest.set_params(voting="hard").save(tmp_path / "f.dgt")
+    copy = dgtrees.load(tmp_path / "f.dgt")
+    assert np.array_equal(copy.predict_proba(X), forest.predict_proba(X))
+
+
+def test_threads_give_the_same_forest_and_their_settings_back(fitted):
+    before = threadpoolctl.threadpool_info()
+    with joblib.parallel_config("threading", n_jobs=2):
+        other = regressor(oob_score=True).fit(X, Y)
+    assert np.array_equal(other.predict(X), fitted.predict(X))
+    assert threadpoolctl.threadpool_info() == before
+
+
+def test_a_class_of_weight_0_is_left_out_or_refused():
+    weights = {"low": 0.0, "mid": 1.0, "high": 1.0}
+    forest = classifier(class_weight=weights).fit(X, CLASSES)
+    assert not np.any(forest.predict(X) == "low")
+    with pytest.raises(ValueError, match="class weight 0"):
+        classifier(n_estimators=10, class_weight={0: 0, 1: 1}).fit(X[:3], [0, 0, 1])

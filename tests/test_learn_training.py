@@ -10,6 +10,7 @@ from dgtrees.data.rows import Examples
 from dgtrees.learn import batch, refine
 from dgtrees.learn.losses import cross_entropy, squared
 from dgtrees.learn.recipe import RECIPES, Recipe
+from dgtrees.learn.scaling import moments
 from dgtrees.learn.trainer import Trainer
 from dgtrees.tree import ObliqueTree
 
@@ -221,3 +222,10 @@ def test_leaves_reached_only_by_noise_are_kept():
     kept = noisy.finish(rows)[0].n_leaves
     noisy.recipe = replace(recipe, input_noise=0.0)
     assert noisy.finish(rows)[0].n_leaves < kept
+
+
+def test_rows_of_single_precision_are_scaled_without_a_warning():
+    values = np.arange(8, dtype=np.float32).reshape(4, 2)
+    center, scale = moments(values, np.ones(4))
+    assert center.dtype == scale.dtype == np.float64
+    np.testing.assert_array_equal(center, values.mean(axis=0))

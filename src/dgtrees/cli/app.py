@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ import typer
 from typer.main import get_command
 
 from dgtrees import __version__
-from dgtrees.cli import data, explain, export, fit, predict, show, simulate, tune
+from dgtrees.cli import data, explain, export, fit, paper, predict, show, simulate, tune
 from dgtrees.errors import DGTreesError
 
 __all__ = ["app", "main"]
@@ -54,17 +53,17 @@ app.command("export")(export.export)
 app.command("tune")(tune.tune)
 app.command("simulate")(simulate.simulate)
 app.add_typer(data.app, name="data")
+app.add_typer(paper.app, name="paper")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `dgt` and leave with its exit code: 0, 2 for bad input, 130 when interrupted."""
     code = run(arguments)
-    # Arrow's threads now and then abort a process that unloads them, and its exit code would be
-    # 134: we leave as soon as everything of Python's own is finished and written.
-    atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # a closed pipe
             stream.flush()
+    # Everything is written. Unloading Arrow's threads now and then aborts a process, whose exit
+    # code would then be 134; workers of a pool end by themselves when we are gone.
     os._exit(code)
 
 

@@ -56,7 +56,7 @@ def fit(
     trees: Annotated[
         int | None, typer.Option(help="Train a forest of so many trees, not one tree.")
     ] = None,
-    jobs: o.Jobs = 1,
+    jobs: o.Jobs = None,
     backend: o.Backend = "loky",
     weight: o.Weight = None,
     drop: o.Drop = None,
@@ -120,7 +120,7 @@ def fit(
                 "rows its trees have not drawn"
             )
         parameters |= {"n_estimators": trees, "n_jobs": jobs, "oob_score": True}
-    elif jobs != 1 or backend != "loky":
+    elif jobs is not None or backend != "loky":
         raise ValueError("--jobs and --backend are for forests: give --trees, or leave them out")
     own = {"classification": {"class_weight": class_weight}, "regression": {"loss": loss}}
     check_output(output)

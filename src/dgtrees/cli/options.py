@@ -63,7 +63,11 @@ RecipeName = Annotated[
     str, typer.Option(help="How it learns: default, or paper for the paper's way.")
 ]
 Jobs = Annotated[
-    int, typer.Option(help="How many to train at the same time; -1 for as many as there are cores.")
+    int | None,
+    typer.Option(
+        help="How many to train at the same time, -1 for as many as there are cores; if unset 1, "
+        "and on a cluster as many as it can."
+    ),
 ]
 Backend = Annotated[
     str,
@@ -146,6 +150,7 @@ def cores_of(backend: str) -> Iterator[None]:
     if backend not in ("loky", "ray", "dask"):
         raise ValueError(f"--backend must be one of loky, ray, dask, got {backend!r}")
     from joblib import parallel_config
+    from joblib.externals.loky import get_reusable_executor
 
     if backend == "dask":
         try:
@@ -163,4 +168,8 @@ def cores_of(backend: str) -> Iterator[None]:
             raise ImportError("--backend ray needs ray: pip install 'dgtrees[ray]'") from error
         register_ray()
     with parallel_config(backend):
-        yield
+        try:
+            yield
+        finally:
+            if backend == "loky":  # its idle workers would outlive us by minutes
+                get_reusable_executor().shutdown(kill_workers=True)

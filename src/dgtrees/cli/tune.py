@@ -40,7 +40,7 @@ def tune(
     max_epochs: Annotated[
         int | None, typer.Option(help="Passes over the rows in a trial; the recipe's if unset.")
     ] = None,
-    jobs: o.Jobs = 1,
+    jobs: o.Jobs = None,
     backend: o.Backend = "loky",
     weight: o.Weight = None,
     drop: o.Drop = None,

@@ -32,7 +32,8 @@ __all__ = [
 ]
 
 NUMBER, CATEGORY = "number", "category"
-_NUMBERS = re.compile(r"((u?int|float|decimal)\d*|double|halffloat|bool|boolean)(\[pyarrow\])?$")
+_NUMBERS = re.compile(r"((u?int|float|decimal)\d*|double|halffloat)(\[pyarrow\])?$")
+_BOOLEANS = re.compile(r"bool(ean)?(\[pyarrow\])?$")
 _CATEGORIES = re.compile(r"categor|enum|dictionary")
 _DATES = re.compile(r"(datetime|timestamp|timedelta|duration|date|time|period)\d*(\W|$)")
 
@@ -86,6 +87,8 @@ def _values(series: Any, name: str) -> np.ndarray:
     dtype = str(getattr(series, "dtype", "")).lower()
     if _DATES.match(dtype):
         raise _dates_refused(name, dtype)
+    if _BOOLEANS.match(dtype):
+        return _booleans(np.asarray(series, dtype=object))
     if _NUMBERS.match(dtype):
         # pandas' nullable numbers know their missing value by another name than NaN.
         if hasattr(series, "to_numpy") and hasattr(series, "isna"):
@@ -102,7 +105,7 @@ def _arrow_values(column: Any, name: str) -> np.ndarray:
     if _DATES.match(dtype):
         raise _dates_refused(name, dtype)
     if dtype == "bool":
-        column = column.cast("int8")
+        return _booleans(np.array(column.to_pylist(), dtype=object))
     if dtype == "null" or _NUMBERS.match(dtype.split("(")[0]):
         return np.asarray(column.cast("double").to_numpy())
     if not dtype.startswith("dictionary"):
@@ -114,6 +117,15 @@ def _arrow_values(column: Any, name: str) -> np.ndarray:
         values = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
         parts.append(values[chunk.indices.fill_null(-1).to_numpy()])
     return _as_labels(np.concatenate(parts)) if parts else np.empty(0, dtype=object)
+
+
+def _booleans(values: np.ndarray) -> np.ndarray:
+    """Booleans stay booleans: 0 and 1 for a column of numbers, "True" and "False" for categories.
+
+    Which of the two a column is may have been decided by a table where gaps or a text file had
+    made something else of it.
+    """
+    return values if any(map(_is_missing, values.tolist())) else values.astype(bool)
 
 
 def _dates_refused(name: str, what: str) -> TypeError:
@@ -128,10 +140,8 @@ def _is_number(values: np.ndarray) -> bool:
     if values.dtype != object:
         return values.dtype.kind in "fiub"
     present = [value for value in values.tolist() if not _is_missing(value)]
-    return bool(present) and all(
-        isinstance(value, (Real, Decimal)) and not isinstance(value, (bool, np.bool_))
-        for value in present
-    )
+    numbers = (Real, Decimal, np.bool_)
+    return bool(present) and all(isinstance(value, numbers) for value in present)
 
 
 def _is_missing(value: Any) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 __all__ = ["Examples", "bootstrap", "hash_rows", "hold_out", "merge_repeated"]
 
 _CHUNK_ROWS = 4096
+_MOST_DRAWS = 2**53  # beyond, a count of rows is no longer exact
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def bootstrap(weight: np.ndarray, share: float, seed: int) -> np.ndarray:
     (500, True)
     """
     total = weight.sum()
-    draws = max(1, round(share * max(total, len(weight))))
+    draws = max(1, round(share * min(max(total, len(weight)), _MOST_DRAWS)))
     return np.random.default_rng(seed).multinomial(draws, weight / total)
 
 

@@ -39,6 +39,7 @@ class ForestEstimator(TableEstimator):
     forest_: ObliqueForest
     feature_importances_: np.ndarray
     leaf_rows_: list[np.ndarray]
+    _total_importances: np.ndarray
     encoded_feature_scale_: np.ndarray
     _seed: int
 
@@ -107,16 +108,18 @@ class ForestEstimator(TableEstimator):
             X, y, sample_weight, X_val, y_val, sample_weight_val
         )
         check_memory(self.max_depth, self.leaf, train.X.shape[1], self._outputs_per_leaf, recipe)
-        content = _content(train)
+        growing = self._growing(recipe)
+        grown_from = _content(train), growing, repr(getattr(self, "class_weight", None))
         trees: list[ObliqueTree] = []
         importances = np.zeros(self.n_features_in_)
         if self.warm_start and hasattr(self, "forest_"):
-            self._check_kept(train, content)
+            self._check_kept(grown_from)
             trees, seed = list(self.forest_.trees), self._seed
-            importances = self.feature_importances_ * len(trees)
-        grown = self._grown(
-            train, validation, recipe, [*range(len(trees), self.n_estimators)], seed
-        )
+            importances = self._total_importances.copy()
+        for name in ("oob_score_", "oob_prediction_", "oob_decision_function_", "_intervals"):
+            self.__dict__.pop(name, None)  # they judged another forest
+        numbers = list(range(len(trees), self.n_estimators))
+        grown = self._grown(train, validation, growing, numbers, seed)
         for tree, importance in grown:
             trees.append(tree)
             np.add.at(importances, self._encoder.source, importance)
@@ -126,7 +129,8 @@ class ForestEstimator(TableEstimator):
         self.encoded_feature_scale_ = np.where(scale > 0, scale, 1.0)
         total = importances.sum()
         self.feature_importances_ = importances / total if total > 0 else importances
-        self._seed, self._content = seed, content
+        self._seed, self._grown_from = seed, grown_from
+        self._total_importances = importances
         if self.bootstrap:
             self._look_out_of_bag(train)
 
@@ -147,13 +151,30 @@ class ForestEstimator(TableEstimator):
             )
         return replace(recipe, tries=1)
 
-    def _check_kept(self, train: Examples, content: int) -> None:
+    def _growing(self, recipe: Recipe) -> Any:
+        from dgtrees.learn.bagging import Growing  # loads torch, which predicting never needs
+
+        share = float(self.max_samples) if self.bootstrap else None
+        return Growing(int(self.max_depth), self.leaf, recipe, self._n_classes, share)
+
+    def _check_kept(self, grown_from: tuple) -> None:
         """Refuse to add trees that would not belong to the same forest."""
         have = len(self.forest_)
         if self.n_estimators < have:
             raise ValueError(
                 f"with warm_start n_estimators must not fall below the {have} trees there are, got "
                 f"{self.n_estimators}: set it higher, or warm_start=False"
+            )
+        before = getattr(self, "_grown_from", (None,))
+        if grown_from[0] != before[0]:
+            raise ValueError(
+                "warm_start adds trees to a forest of the same rows, and these are others (or the "
+                "forest was loaded from a file): fit with warm_start=False"
+            )
+        if grown_from != before:
+            raise ValueError(
+                "warm_start adds trees of the same kind, and a parameter of theirs has been "
+                "changed: change it back, or fit with warm_start=False"
             )
         if self.n_estimators == have:
             warnings.warn(
@@ -162,24 +183,17 @@ class ForestEstimator(TableEstimator):
                 UserWarning,
                 stacklevel=4,
             )
-        if content != getattr(self, "_content", None):
-            raise ValueError(
-                "warm_start adds trees to a forest of the same rows, and these are others (or the "
-                "forest was loaded from a file): fit with warm_start=False"
-            )
 
     def _grown(
         self,
         train: Examples,
         validation: Examples | None,
-        recipe: Recipe,
+        growing: Any,
         numbers: list[int],
         seed: int,
     ) -> list[tuple[ObliqueTree, np.ndarray]]:
-        from dgtrees.learn.bagging import Growing, grow  # loads torch, which predicting never needs
+        from dgtrees.learn.bagging import grow
 
-        share = float(self.max_samples) if self.bootstrap else None
-        growing = Growing(int(self.max_depth), self.leaf, recipe, self._n_classes, share)
         emphasis = self._emphasis(train.y, train.weight)
         # Sent to every worker: without the numbers of the table's rows, which only we need.
         shared = (replace(train, number=None), emphasis, validation, growing)
@@ -197,21 +211,26 @@ class ForestEstimator(TableEstimator):
     def _look_out_of_bag(self, train: Examples) -> None:
         """Ask every tree about the rows that it was not trained on."""
         rows = (len(train.X), self._outputs_per_leaf)
-        total, squares, asked = np.zeros(rows), np.zeros(rows), np.zeros((rows[0], 1))
+        # Welford's running mean and sum of squares: targets may be far from 0.
+        mean, squares, asked = np.zeros(rows), np.zeros(rows), np.zeros((rows[0], 1))
         for number, tree in enumerate(self.forest_.trees):
             seed = _tree_seed(self._seed, number)
             unseen = np.flatnonzero(bootstrap(train.weight, self.max_samples, seed) == 0)
             outputs = self.forest_.said_by(tree, train.X[unseen])
-            total[unseen] += outputs
-            squares[unseen] += outputs**2
             asked[unseen] += 1
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = total / asked
-            spread = np.sqrt(np.maximum(squares - asked * mean**2, 0.0) / (asked - 1))
+            step = outputs - mean[unseen]
+            mean[unseen] += step / asked[unseen]
+            squares[unseen] += step * (outputs - mean[unseen])
+        mean[asked[:, 0] == 0] = np.nan
+        squares[asked[:, 0] < 2] = np.nan
+        spread = np.sqrt(squares / np.maximum(asked - 1, 1))
         if self.oob_score and np.isnan(mean).all():
-            raise ValueError(
-                f"oob_score=True needs rows that some tree has not seen, and {self.n_estimators} "
-                f"trees have seen all {rows[0]}: train more trees or lower max_samples"
+            warnings.warn(
+                f"oob_score is NaN: {self.n_estimators} trees have seen all {rows[0]} rows; train "
+                "more trees, lower max_samples, or scale sample_weight down (a weight of 100 is "
+                "100 rows)",
+                UserWarning,
+                stacklevel=4,
             )
         self._judge_out_of_bag(train, mean, spread)
 
@@ -253,7 +272,10 @@ class ForestEstimator(TableEstimator):
         """Write the fitted forest to one file, which `dgtrees.load` reads without torch."""
         check_is_fitted(self, "forest_")
         header, arrays = storage.described(self)
-        header["oob_score"] = getattr(self, "oob_score_", None)
+        header |= {
+            "oob_score": getattr(self, "oob_score_", None),
+            "combine": self.forest_.combine,
+        }
         arrays |= {
             "leaf_rows": np.concatenate(self.leaf_rows_),
             "encoded_feature_scale": self.encoded_feature_scale_,
@@ -288,7 +310,7 @@ class ForestEstimator(TableEstimator):
             storage.check_fit(model, trees[0], more)
             model.leaf_rows_ = np.split(rows, np.cumsum(leaves)[:-1])
             model.encoded_feature_scale_ = scale
-            model.forest_ = model._forest(trees)
+            model.forest_ = replace(model._forest(trees), combine=header["combine"])
             model._take_more_arrays(arrays)
             if header["oob_score"] is not None:
                 model.oob_score_ = float(header["oob_score"])

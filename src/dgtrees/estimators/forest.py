@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from dgtrees.data.rows import Examples
@@ -146,9 +147,10 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
         if not self.oob_score:
             return
         known = ~np.isnan(outputs[:, 0])
-        guess = outputs[known].argmax(axis=1)
-        weight = train.weight[known]
-        self.oob_score_ = float(accuracy_score(train.y[known], guess, sample_weight=weight))
+        hit = outputs[known].argmax(axis=1) == train.y[known]
+        self.oob_score_ = (
+            float(np.average(hit, weights=train.weight[known])) if known.any() else float("nan")
+        )
         self.oob_decision_function_ = self._by_given_row(train, outputs)
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -267,8 +269,11 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
     def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:
         if self.oob_score:
             known = ~np.isnan(outputs[:, 0])
-            weight = train.weight[known]
-            self.oob_score_ = float(r2_score(train.y[known], outputs[known], sample_weight=weight))
+            truth, guess, weight = train.y[known], outputs[known], train.weight[known]
+            # One row has no variance that could be explained.
+            enough = known.sum() > 1
+            score = r2_score(truth, guess, sample_weight=weight) if enough else np.nan
+            self.oob_score_ = float(score)
             values = self._by_given_row(train, outputs)
             self.oob_prediction_ = values[:, 0] if self._single else values
         known = ~np.isnan(spread[:, 0])
@@ -290,16 +295,16 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
             Lower and upper end.
         """
         check_is_fitted(self, "forest_")
-        if not isinstance(coverage, (int, float)) or not 0.0 < coverage < 1.0:
+        if not isinstance(coverage, Real) or not 0.0 < float(coverage) < 1.0:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}")
         if self._intervals is None:
             raise StateError(
                 "intervals need rows that two trees have not seen, and there are none: fit with "
-                "bootstrap=True and more trees"
+                "bootstrap=True, more trees, or smaller sample weights (100 is 100 rows)"
             )
         rows = self._rows_to_predict(X)
         by_tree = self.forest_.outputs_by_tree(rows)
-        half = self._intervals.half_width(by_tree.std(axis=0, ddof=1), coverage)
+        half = self._intervals.half_width(by_tree.std(axis=0, ddof=1), float(coverage))
         center = self.forest_.predict(rows)
         interval = np.stack([center - half, center + half], axis=-1)
         return interval[:, 0] if self._single else interval

@@ -46,19 +46,21 @@ class Intervals:
         """
         typical = np.sqrt(np.average(spread**2, axis=0, weights=weight))
         expected = _expected_error(spread, typical)
-        shares = np.abs(errors) / np.where(expected > 0, expected, 1.0)
+        shares = np.abs(errors) / expected
         return cls(typical, np.stack([_quantiles(s, weight) for s in shares.T], axis=1))
 
     def half_width(self, spread: np.ndarray, coverage: float) -> np.ndarray:
         """Half widths (rows, outputs) for the share `coverage` of targets."""
         expected = _expected_error(spread, self.typical_spread)
-        expected = np.where(expected > 0, expected, 1.0)
         return expected * self.errors[int(np.ceil(coverage * _STEPS))]
 
 
 def _expected_error(spread: np.ndarray, typical: np.ndarray) -> np.ndarray:
-    """Error to expect, up to a factor: trees may all agree by chance, hence the second term."""
-    return np.sqrt(spread**2 + typical**2)
+    """Error to expect, up to a factor: trees may all agree by chance, hence the second term.
+
+    Trees that always agree say nothing: intervals are then equally wide everywhere.
+    """
+    return np.where(typical > 0, np.sqrt(spread**2 + typical**2), 1.0)
 
 
 def _quantiles(values: np.ndarray, weight: np.ndarray) -> np.ndarray:

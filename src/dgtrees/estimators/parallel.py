@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
-__all__ = ["run"]
+__all__ = ["run", "workers"]
 
 _RETRIES = 3
 """Workers that may die under one task before Ray gives it up."""
@@ -32,7 +32,7 @@ def run(
     `done` is called with the number of finished tasks, whenever that grows.
     """
     backend, active_jobs = get_active_backend()
-    if type(backend).__module__.startswith("ray."):
+    if _is_ray(backend):
         jobs = active_jobs if n_jobs is None else n_jobs
         return _on_ray(function, shared, tasks, jobs, backend.ray_remote_args or {}, done)
     as_they_come = "generator" if backend.supports_return_generator else "list"
@@ -45,6 +45,28 @@ def run(
     return results
 
 
+def workers(n_jobs: int | None = None) -> int:
+    """How many tasks `run` would do at the same time."""
+    backend, active_jobs = get_active_backend()
+    jobs = active_jobs if n_jobs is None else n_jobs
+    if not _is_ray(backend) or (jobs is not None and jobs > 0):
+        return effective_n_jobs(n_jobs)
+    return max(1, int(_connected().cluster_resources().get("CPU", 1)))
+
+
+def _is_ray(backend: Any) -> bool:
+    return type(backend).__module__.startswith("ray.")
+
+
+def _connected() -> Any:
+    """Ray, connected to the cluster of RAY_ADDRESS or to a local one."""
+    import ray
+
+    if not ray.is_initialized():
+        ray.init()
+    return ray
+
+
 def _on_ray(
     function: Callable,
     shared: Sequence[Any],
@@ -53,10 +75,7 @@ def _on_ray(
     options: dict[str, Any],
     done: Callable[[int], None] | None,
 ) -> list[Any]:
-    import ray
-
-    if not ray.is_initialized():
-        ray.init()  # the cluster of RAY_ADDRESS, or a local one
+    ray = _connected()
     remote = ray.remote(function).options(**{"max_retries": _RETRIES, **options})
     references = [ray.put(item) for item in shared]
     # The cluster's own scheduler decides how many run at once, unless fewer are asked for.

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.metrics import root_mean_squared_error
 
 from dgtrees.errors import StateError
@@ -119,7 +118,7 @@ class Search:
         validation: tuple[Any, np.ndarray, np.ndarray | None] | None = None,
         validation_fraction: float = 0.2,
         trials: int = 50,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         callback: Callable[[], None] | None = None,
     ) -> Best:
         """Try `trials` more settings and return the best of all so far.
@@ -129,7 +128,7 @@ class Search:
         """
         if trials < 1:
             raise ValueError(f"trials must be at least 1, got {trials}")
-        at_once = effective_n_jobs(n_jobs)
+        at_once = parallel.workers(n_jobs)
         parts = self._parts(X, y, weight, validation, validation_fraction)
         self._check_data(_fingerprint(parts))
         for start in range(0, trials, at_once):

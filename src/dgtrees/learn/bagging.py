@@ -42,8 +42,14 @@ def grow(
     counts = train.weight
     if growing.share is not None:
         counts = bootstrap(train.weight, growing.share, seed).astype(np.float64)
-    drawn = np.flatnonzero(counts)
-    weight = counts[drawn] if emphasis is None else counts[drawn] * emphasis[drawn]
+    weight = counts if emphasis is None else counts * emphasis
+    drawn = np.flatnonzero(weight)
+    if not drawn.size:
+        raise ValueError(
+            "all rows of a bootstrap sample have class weight 0: give such classes a weight above "
+            "0, or leave their rows out"
+        )
+    weight = weight[drawn]
     sample = Examples(train.X[drawn], train.y[drawn], weight)
     trainer = Trainer(
         sample,

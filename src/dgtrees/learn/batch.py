@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from dgtrees.errors import StateError
@@ -62,19 +63,24 @@ Callback = Callable[[int, int, dict[str, float]], "bool | None"]
 
 
 class _OneThread:
-    """torch on one thread while any training runs; the caller's setting again after the last."""
+    """One thread while any training runs; the caller's settings again after the last.
+
+    Counted, because trainings in several threads of a process begin and end in any order.
+    """
 
     lock = threading.Lock()
     running = 0
     before = 1
+    limits: Any = None
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread, and give the caller's setting back afterwards."""
+    """Run torch and BLAS on one thread: the same sums, and so the same tree, on every machine."""
     with _OneThread.lock:
         if _OneThread.running == 0:
             _OneThread.before = torch.get_num_threads()
+            _OneThread.limits = threadpool_limits(limits=1)
             torch.set_num_threads(1)
         _OneThread.running += 1
     try:
@@ -83,6 +89,7 @@ def one_thread() -> Iterator[None]:
         with _OneThread.lock:
             _OneThread.running -= 1
             if _OneThread.running == 0:
+                _OneThread.limits.restore_original_limits()
                 torch.set_num_threads(_OneThread.before)
 
 

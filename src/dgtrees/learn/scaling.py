@@ -37,7 +37,7 @@ def streamed_moments(
     first: Any = None
     total: Any = 0.0
     for values, weight in parts:
-        here = np.abs(values).max(axis=0)
+        here = np.abs(values).max(axis=0).astype(np.float64)  # float32 knows no 1e100
         biggest = here if biggest is None else np.maximum(biggest, here)
         first = values[0] if first is None else first
         total = total + weight.sum()

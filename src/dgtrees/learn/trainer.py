@@ -12,7 +12,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import torch
-from threadpoolctl import threadpool_limits
 
 from dgtrees.data.rows import Examples
 from dgtrees.learn import polish, refine
@@ -147,7 +146,7 @@ class Trainer:
         self, train: Examples, validation: Examples | None = None
     ) -> tuple[ObliqueTree, np.ndarray]:
         """The tree to deliver, pruned and refitted, and the importance of every input (d,)."""
-        with threadpool_limits(limits=1):  # the same sums on every machine
+        with one_thread():
             parts = self.team.parts(train, self._prepared)
             tree = self._prune(self._tree(), parts, self._mean_weight(train))
             # The closed form is that of squared error and cross-entropy, and of no other loss.

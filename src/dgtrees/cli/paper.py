@@ -1,0 +1,146 @@
+"""`dgt paper`: run the paper's experiments again and report on them.
+
+The experiments are the repository's (`benchmarks/paper`), not the package's: they are looked for
+beside the source and in the working directory.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import dgtrees
+from dgtrees.cli import options as o
+from dgtrees.cli.output import report as say
+from dgtrees.errors import StateError
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="The paper's tables and figures: run them again, resume, report. Needs the repository.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Results = Annotated[
+    str | None,
+    typer.Option(help="Folder of the records; benchmarks/paper/results of the repository."),
+]
+
+
+def _instrument(module: str) -> Any:
+    """A module of benchmarks.paper, from the source checkout."""
+    for root in (Path(dgtrees.__file__).parents[2], Path.cwd()):
+        if (root / "benchmarks" / "paper" / "experiments").is_dir():
+            if str(root) not in sys.path:
+                sys.path.insert(0, str(root))
+            return import_module(f"benchmarks.paper.{module}")
+    raise StateError(
+        "dgt paper needs the repository, whose benchmarks/paper was not found beside the package "
+        "or here: clone it and run this in its folder"
+    )
+
+
+def _folder(results: str | None) -> Path:
+    return _instrument("experiment").RESULTS if results is None else Path(results)
+
+
+@app.command("list")
+def list_experiments(results: Results = None, json: o.Json = False, quiet: o.Quiet = False) -> None:
+    """List the experiments: table or figure, data sets, and how many runs are done."""
+    known, count = _instrument("experiment").experiments(), _instrument("report").count
+    found = [
+        {"name": e.name, "title": e.heading, **count(e, _folder(results))} for e in known.values()
+    ]
+    lines = [f"{'name':<23} {'done':>5} {'of':>5} {'absent':>7}  what"]
+    for item in found:
+        numbers = f"{item['done']:>5} {item['cells']:>5} {item['absent']:>7}"
+        lines.append(f"{item['name']:<23} {numbers}  {item['title']}")
+    done, cells = (sum(item[key] for item in found) for key in ("done", "cells"))
+    lines.append(f"\n{done} of {cells} runs done; dgt paper run goes on with the cheapest")
+    say({"experiments": found}, "\n".join(lines), as_json=json, quiet=quiet, clear=True)
+
+
+@app.command("run")
+def run_experiments(
+    table: Annotated[list[int] | None, typer.Option(help="Table to run; may be repeated.")] = None,
+    figure: Annotated[list[int] | None, typer.Option(help="Figure; may be repeated.")] = None,
+    experiment: Annotated[
+        list[str] | None, typer.Option(help="Name that dgt paper list shows; may be repeated.")
+    ] = None,
+    dataset: Annotated[
+        list[str] | None, typer.Option(help="Only this data set; may be repeated.")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Only this method of the files; may be repeated.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Seeds 0 to this, exclusive; as declared if not given.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Runs at the same time, one core each.")] = 2,
+    budget: Annotated[
+        float | None, typer.Option(help="Minutes after which no further run is started.")
+    ] = None,
+    results: Results = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Run what is missing, cheapest first; stop it whenever you like, it goes on where it was.
+
+    Without options everything is run. A run that is done, and was declared as it is now, is
+    skipped.
+    """
+    if jobs < 1 or (seeds is not None and seeds < 1) or (budget is not None and budget < 0):
+        raise ValueError(
+            f"jobs and seeds must be at least 1 and budget at least 0, got {jobs}, {seeds} and "
+            f"{budget}: change them"
+        )
+    declared, progress = _instrument("experiment"), _instrument("progress")
+    cells = declared.selected(
+        declared.experiments().values(),
+        tables=table or (),
+        figures=figure or (),
+        names=experiment or (),
+        datasets=dataset or (),
+        methods=method or (),
+        seeds=seeds,
+    )
+    if not cells:
+        raise ValueError("the options name no run: see dgt paper list for what there is")
+    show = o.on_terminal() and not (quiet or json)
+    outcome = progress.run(
+        cells,
+        _folder(results),
+        jobs=jobs,
+        budget=None if budget is None else 60.0 * budget,
+        bar=show,
+        lines=not (quiet or json),
+    )
+    numbers = {key: len(getattr(outcome, key)) for key in declared.OUTCOMES}
+    text = "{done} run, {before} already there, {failed} failed, {left} left, {absent} without data"
+    say(numbers, text.format(**numbers), as_json=json, quiet=quiet, clear=True)
+    if outcome.failed:
+        raise StateError(
+            f"{len(outcome.failed)} run(s) failed, the first of them {outcome.failed[0].title}: "
+            "their errors are above"
+        )
+
+
+@app.command("report")
+def write_report(
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Folder of the pages; docs by default.")
+    ] = None,
+    results: Results = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Write docs/paper.md and its figures from what has been recorded."""
+    report = _instrument("report")
+    docs = report.ROOT / "docs" if output is None else Path(output)
+    written = [str(path) for path in report.write(_folder(results), docs)]
+    say({"written": written}, "\n".join(written), as_json=json, quiet=quiet, clear=True)
