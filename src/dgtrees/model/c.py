@@ -16,6 +16,7 @@ import numpy as np
 from dgtrees.data.encoder import CATEGORY, MISSING, NUMBER
 from dgtrees.model import c_source as source
 from dgtrees.model.portable import CLASSES, VALUES, Portable, portable
+from dgtrees.model.text import on_one_line
 
 __all__ = ["c_name", "c_texts", "export_c"]
 
@@ -144,9 +145,9 @@ def _column_list(parts: Portable, name: str) -> list[str]:
         return [f"A row is {name}_COLUMNS numbers, the tree's own features."]
     lines = [f"A row is {name}_COLUMNS numbers, in this order; NaN is a missing value."]
     for number, column in enumerate(parts.columns):
-        entry = f"  {number}  {_on_one_line(column.name)}"
+        entry = f"  {number}  {on_one_line(column.name)}"
         if column.kind == CATEGORY:
-            named = [f"{k} {_on_one_line(text)}" for k, text in enumerate(column.categories)]
+            named = [f"{k} {on_one_line(text)}" for k, text in enumerate(column.categories)]
             entry += f": {_wrapped(named, ' ' * 5, 80)}"
         lines += entry.split("\n")
     if _has_categories(parts):
@@ -156,10 +157,6 @@ def _column_list(parts: Portable, name: str) -> list[str]:
             "was not seen in training.",
         ]
     return lines
-
-
-def _on_one_line(name: str) -> str:
-    return " ".join(name.split())
 
 
 def _comment(lines: Iterable[str]) -> str:
