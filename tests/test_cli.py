@@ -16,7 +16,14 @@ from pyarrow import parquet
 from typer.main import get_command
 
 import dgtrees
-from dgtrees import DGTClassifier, DGTRegressor, export_c, export_dot, export_onnx
+from dgtrees import (
+    DGTClassifier,
+    DGTForestClassifier,
+    DGTRegressor,
+    export_c,
+    export_dot,
+    export_onnx,
+)
 from dgtrees.cli.app import app, run
 from dgtrees.data.tables import read_table
 
@@ -240,6 +247,32 @@ def test_explain_values_and_what_it_refuses(model, shop, tmp_path, capsys):
     policy.learn([1.0, 2.0], policy.decide([1.0, 2.0]), 0.5)
     policy.save(tmp_path / "policy.dgt")
     assert "got a DGTBandit" in failure(capsys, "explain", tmp_path / "policy.dgt", new)
+    assert "got a DGTBandit" in failure(capsys, "show", tmp_path / "policy.dgt")
+
+
+def test_explain_a_forest_by_what_columns_added(shop, tmp_path, capsys):
+    table = read_table(shop / "train.csv", target="buys", drop=("spent",))
+    saved, new = tmp_path / "forest.dgt", shop / "new.csv"
+    DGTForestClassifier(2, 2, max_epochs=1, random_state=0).fit(table.X, table.y).save(saved)
+    assert dgt("explain", saved, new) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("prediction: ") and "mean of 2 trees" in text and "on average" in text
+    assert dgt("explain", saved, new, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["n_trees"] == 2 and found["contributions"]["of"].endswith(found["prediction"])
+
+
+def test_models_of_unnamed_columns_take_tables_without_a_warning(tmp_path, capsys):
+    X = np.random.default_rng(0).normal(size=(60, 2)).round(3)
+    model = DGTRegressor(1, max_epochs=1, random_state=0).fit(X, X[:, 0])
+    model.save(tmp_path / "unnamed.dgt")
+    pd.DataFrame(X, columns=["x0", "x1"]).to_csv(tmp_path / "rows.csv", index=False)
+    assert dgt("predict", tmp_path / "unnamed.dgt", tmp_path / "rows.csv") == 0
+    out = capsys.readouterr()
+    assert [float(v) for v in out.out.split()[1:]] == model.predict(X).tolist()
+    assert "Warning" not in out.err
+    assert dgt("explain", tmp_path / "unnamed.dgt", tmp_path / "rows.csv", "--row", "3") == 0
+    assert "Warning" not in capsys.readouterr().err
 
 
 def test_export_to_every_format(model, shop, tmp_path, capsys):

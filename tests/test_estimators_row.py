@@ -68,6 +68,38 @@ def test_categories_are_for_predict():
         model.predict_row([0.0, 1.0])
 
 
+def test_rows_of_a_frame_must_have_the_columns_of_fit():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    model = DGTRegressor(**FEW).fit(frame, VALUES)
+    row = frame.iloc[5]
+    assert model.predict_row(row) == model.predict(frame)[5]
+    for wrong, message in (
+        (row[::-1], "got 'd' in place 0 where fit had 'a': give"),
+        (row[:3], "got None in place 3 where fit had 'd'"),
+        (row.rename({"c": "e"}), "got 'e' in place 2 where fit had 'c'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.predict_row(wrong)
+    unnamed = DGTRegressor(**FEW).fit(X, VALUES)  # knows places only
+    assert unnamed.predict_row(row) == unnamed.predict(X)[5]
+
+
+def test_the_missing_value_of_pandas_is_one():
+    pandas = pytest.importorskip("pandas")
+    model = DGTRegressor(**FEW).fit(WITH_GAPS, VALUES)
+    expected = model.predict_row([np.nan, 1.0, 2.0, 3.0])
+    assert model.predict_row([pandas.NA, 1.0, 2.0, 3.0]) == expected
+    assert model.predict_row(pandas.Series([None, 1, 2, 3], dtype="Int64")) == expected
+
+
+def test_answers_may_be_written_to():
+    model = DGTRegressor(**FEW).fit(X, np.stack([VALUES, -VALUES], axis=1))
+    before = model.predict(X[:1])[0]
+    model.predict_row(X[0])[:] = 7.0
+    assert np.array_equal(model.predict_row(X[0]), before)
+
+
 def test_an_unfitted_model_says_so():
     with pytest.raises(NotFittedError):
         DGTClassifier().predict_row(X[0])

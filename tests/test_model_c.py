@@ -79,6 +79,25 @@ def test_the_example_reads_a_table_with_categories_and_gaps(tmp_path):
 
 
 @compiled
+def test_categories_are_read_with_their_spaces_and_before_the_words_for_missing(tmp_path):
+    names = [" sp", "sp", "sp ", "NA", "US", None]
+    rng = np.random.default_rng(0)
+    number = rng.integers(6, size=300)
+    towns = np.array([*names, "US "], dtype=object)[[*number, 5, 6]]
+    new = pd.DataFrame({"a*\\": towns, "n": rng.normal(size=302).round(2)})
+    # Linear leaves: every category has an answer of its own.
+    model = DGTRegressor(2, leaf="linear", max_epochs=3, random_state=0)
+    model.fit(new[:300], number.astype(float))
+    lines = [f"{town or ''}, {n} \r" for town, n in zip(towns, new["n"], strict=True)]
+    lines[-2] = f"?{lines[-2]}"
+    answers = program(model, tmp_path, "Spaces")(lines)
+    assert [int(cells[0]) for cells in answers] == model.apply(new).tolist()
+    assert [float(cells[1]) for cells in answers] == model.predict(new).tolist()
+    assert len(set(model.predict(new.assign(n=0.0)))) > 5
+    assert "#ifndef Spaces_H" in (tmp_path / "Spaces.h").read_text()
+
+
+@compiled
 def test_the_example_refuses_what_it_cannot_read(tmp_path):
     run = program(random_tree(np.random.default_rng(0), 3, 2, 1), tmp_path, "three")
     assert len(run(["1,2,3", " 1 , NA ,2e3", "1,?,"])) == 3
@@ -129,7 +148,7 @@ def test_linear_leaves_of_classifiers_say_that_exp_may_differ():
         ("model", "model"),
         ("2nd try", "model_2nd_try"),
         ("für-x", "f_r_x"),
-        ("int", "int_"),
+        ("int", "int"),  # names begin with it only
         ("_", "model"),
     ],
 )

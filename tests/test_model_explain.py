@@ -5,16 +5,20 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 
 from dgtrees import (
     DGTClassifier,
+    DGTContinuousBandit,
     DGTForestClassifier,
     DGTForestRegressor,
     DGTRegressor,
+    ObliqueForest,
     ObliqueTree,
     contributions,
     explain,
 )
+from dgtrees.data.encoder import Encoder, columns_of
 from dgtrees.errors import StateError
 
 RNG = np.random.default_rng(5)
@@ -85,6 +89,46 @@ def test_a_row_may_come_in_any_shape(clf, row):
         assert explain(clf, shape) == expected
 
 
+def test_names_are_looked_up_in_any_order_and_checked(clf, numbers):
+    X, y = numbers
+    reg = DGTRegressor(2, **QUICK).fit(X, y)
+    cells = dict(zip(["x0", "x1", "x2", "x3"], X[3].tolist(), strict=True))
+    turned = dict(reversed(cells.items()))
+    for model in (reg, reg.tree_):
+        expected = explain(model, X[3], background=X)
+        for row in (turned, pd.Series(turned), pd.DataFrame(X).iloc[3], dict(enumerate(X[3]))):
+            assert explain(model, row, background=X) == expected
+    row = TABLE.iloc[1]
+    assert explain(clf, row[::-1]) == explain(clf, row)
+    for wrong in (row.rename({"city": "town"}), dict(row.rename({"city": "town"}))):
+        with pytest.raises(ValueError, match="without 'city' and with unknown 'town'") as caught:
+            explain(clf, wrong)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match="got 'age' twice"):
+        explain(clf, pd.concat([row, row[["age"]]]))
+    with pytest.raises(ValueError, match="must have the 3 columns of the model, got shape"):
+        explain(clf, [1.0, 2.0])
+
+
+def test_truths_among_objects_are_categories_as_in_predict():
+    truth = RNG.choice(np.array([True, False, None], dtype=object), ROWS)
+    frame = pd.DataFrame({"n": RNG.normal(size=ROWS), "z": truth})
+    labels = np.where(truth == True, "a", np.where(truth == False, "b", "c"))  # noqa: E712
+    model = DGTClassifier(2, **QUICK).fit(frame, labels)
+    leaves = [explain(model, frame.iloc[i]).leaf for i in range(30)]
+    assert leaves == model.apply(frame)[:30].tolist()
+    assert len(set(leaves)) > 1
+
+
+def test_a_forest_of_one_tree_answers_as_the_forest_does():
+    for voting in ("hard", "soft"):
+        forest = DGTForestClassifier(1, 2, voting=voting, **QUICK).fit(TABLE, LABELS)
+        found = explain(forest, TABLE.iloc[1])
+        expected = forest.predict_proba(TABLE.iloc[[1]])[0].tolist()
+        assert found.probabilities == dict(zip(forest.classes_, expected, strict=True))
+        assert found.prediction == forest.predict(TABLE.iloc[[1]])[0]
+
+
 def test_text_can_be_pasted_and_dict_is_json(clf):
     found = explain(clf, TABLE.iloc[0])
     lines = str(found).splitlines()
@@ -132,6 +176,9 @@ def test_what_cannot_be_explained_says_so(clf, numbers):
         explain(DGTClassifier(), [1.0])
     with pytest.raises(TypeError, match="must be an estimator, policy or tree of dgtrees, got str"):
         explain("model", [1.0])
+    foreign = DecisionTreeRegressor(max_depth=1).fit(X, y)
+    with pytest.raises(TypeError, match="tree of dgtrees, got DecisionTreeRegressor"):
+        explain(foreign, X[0])
 
 
 # Contributions
@@ -193,10 +240,9 @@ def test_contributions_to_values_add_up_within_and_beyond_the_training_range(
 @pytest.mark.parametrize("voting", ["soft", "hard"])
 def test_contributions_of_forests_are_the_mean_of_their_trees(voting):
     forest = DGTForestClassifier(3, 2, voting=voting, **QUICK).fit(TABLE, LABELS)
-    with pytest.raises(ValueError, match="give some training rows as background"):
-        contributions(forest, TABLE)
-    found = contributions(forest, TABLE, background=TABLE)
-    check_sum(found, forest.predict_proba(TABLE))
+    for background in (None, TABLE):  # without one, leaves weigh as in training
+        found = contributions(forest, TABLE, background=background)
+        check_sum(found, forest.predict_proba(TABLE))
     with pytest.raises(ValueError, match="output must be probability here, got 'score'"):
         contributions(forest, TABLE, background=TABLE, output="score")
 
@@ -205,6 +251,33 @@ def test_contributions_of_a_regression_forest_with_linear_leaves(numbers):
     X, y = numbers
     forest = DGTForestRegressor(2, 2, leaf="linear", **QUICK).fit(X, y)
     check_sum(contributions(forest, X * 9, background=X), forest.predict(X * 9))
+    bare = contributions(forest.forest_, X * 9, background=X)
+    assert np.allclose(bare.predictions, forest.predict(X * 9))
+    votes = ObliqueForest(forest.forest_.trees, "vote")
+    with pytest.raises(ValueError, match="constant leaves only, got linear ones"):
+        contributions(votes, X, background=X)
+
+
+def test_policies_are_explained_by_their_columns_and_within_their_bounds():
+    frame = TABLE.loc[:, ["city", "income"]].assign(income=TABLE.income / 10_000)
+    encoder = Encoder().fit(columns_of(frame))
+    policy = DGTContinuousBandit(0.0, 1.0, 2, "linear", encoder=encoder, random_state=0)
+    for _, x in frame.iterrows():
+        offer = policy.decide(x)
+        policy.learn(x, offer, (offer.action - x.income / 5) ** 2)
+    far = frame.assign(income=frame.income * np.linspace(-30, 30, ROWS))
+    answers = np.clip(policy.tree_.predict(encoder.expand(columns_of(far))), 0.0, 1.0)[:, 0]
+    assert answers.min() == 0.0 and answers.max() == 1.0  # bounds are met
+    found = contributions(policy, far, background=frame)
+    assert found.feature_names == ["city", "income"]
+    assert np.allclose(found.predictions, answers)
+    turned = contributions(policy, far[["income", "city"]], background=frame)
+    assert np.array_equal(found.values, turned.values)
+    assert found.data.tolist() == turned.data.tolist()
+    for i in (0, ROWS - 1):
+        one = explain(policy, far.iloc[i])
+        assert one.prediction == answers[i]
+        assert {reason.feature for step in one.steps for reason in step.reasons} <= set(frame)
 
 
 def test_a_column_without_weight_contributes_nothing():

@@ -52,8 +52,8 @@ def test_a_tree_is_a_gemm_and_a_tree_ensemble():
 
 @pytest.mark.parametrize(
     "classes",
-    [["no", "yes"], [3, 7], [1.0, 2.0], [False, True]],
-    ids=["text", "whole", "floats", "truth"],
+    [["no", "yes"], [3, 7], [1.0, 2.0], [False, True], [2**63, 2**64 - 1]],
+    ids=["text", "whole", "floats", "truth", "beyond 63 bits"],
 )
 def test_labels_keep_their_type(classes):
     X = rows()

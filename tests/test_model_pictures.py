@@ -1,6 +1,7 @@
 """Pictures: what is drawn, and that it can be read."""
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,8 +29,6 @@ SIDES = np.where(POINTS[:, 0] + POINTS[:, 1] > 0, "above", "below")
 @pytest.fixture(autouse=True)
 def close_figures():
     yield
-    import matplotlib.pyplot as plt
-
     plt.close("all")
 
 
@@ -190,11 +189,15 @@ def test_unfilled_trees_have_no_colours_of_classes(clf):
         ({"class_names": ["a"]}, "must name the 2 outputs of the model, got 1 names"),
         ({"max_depth": -1}, "max_depth must be at least 0, got -1"),
         ({"max_features": 0}, "max_features must be at least 1, got 0"),
+        ({"class_names": ["a"], "filled": False}, "must name the 2 outputs of the model"),
+        ({"feature_scale": [1.0]}, r"feature_scale must be 4 numbers.*, got shape \(1,\)"),
+        ({"leaf_rows": [1.0] * 5}, r"leaf_rows must be 4 numbers.*, got shape \(5,\)"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         plot_tree(tree(), **options)
+    assert plt.get_fignums() == []
 
 
 def test_a_forest_is_not_one_tree():
@@ -244,11 +247,18 @@ def test_images_of_single_leaves_pruned_trees_and_classes(clf):
         ({"shape": (3, 3), "pixels": [0, 1, 2, 3, 4, 9]}, "between 0 and 8, got 0 to 9"),
         ({"shape": (2, 3), "nodes": [7]}, "nodes must be some of 0 to 2, got 7"),
         ({"shape": (2, 3), "max_depth": 0}, "max_depth must be at least 1, got 0"),
+        ({"shape": (2, 3), "feature_scale": [1.0]}, "feature_scale must be 6 numbers"),
     ],
 )
 def test_images_that_do_not_fit_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         plot_node_images(tree(d=6), **options)
+    assert plt.get_fignums() == []
+
+
+def test_a_single_leaf_has_no_nodes_to_choose():
+    with pytest.raises(ValueError, match=r"one leaf and has no nodes, got nodes=\[0\]"):
+        plot_node_images(tree(height=0), nodes=[0])
 
 
 # Regions
@@ -287,6 +297,41 @@ def test_regions_of_values_over_named_columns_of_a_frame():
 def test_regions_that_cannot_be_drawn(clf, X, features, message):
     with pytest.raises(ValueError, match=message):
         plot_regions(clf, X, SIDES, features)
+    assert plt.get_fignums() == []
+
+
+def test_models_that_answer_otherwise_leave_no_picture_behind(clf):
+    reg = DGTRegressor(1, max_epochs=1, random_state=0).fit(POINTS, POINTS)
+    for model, y, message in (
+        (reg, POINTS[:, 0], "one answer a row"),
+        (DGTClassifier(), SIDES, "not fitted"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            plot_regions(model, POINTS, y)
+    with pytest.raises(ValueError, match="y must have the 120 rows of X"):
+        plot_reliability(clf, POINTS, SIDES[:5])
+    assert plt.get_fignums() == []
+
+
+def test_dollars_in_names_are_no_mathematics():
+    frame = pd.DataFrame(POINTS, columns=["US$ or $x", "$\\bad{$"])
+    sides = np.where(POINTS[:, 0] > 0, "$\\up{$", "$down$")
+    model = DGTClassifier(1, max_epochs=1, random_state=0).fit(frame, sides)
+    for ax in (
+        plot_regions(model, frame, sides, resolution=5),
+        plot_contributions(contributions(model, frame)),
+    ):
+        ax.figure.canvas.draw()
+
+
+def test_labels_are_looked_up_before_they_are_numbers():
+    for labels in (np.array([1, 2]), np.array([False, True]), np.array([1, 0])):
+        y = labels[(POINTS[:, 0] > 0).astype(int)]
+        found = contributions(DGTClassifier(1, max_epochs=1, random_state=0).fit(POINTS, y), POINTS)
+        for label in labels.tolist():
+            assert f"probability of {label}" in plot_contributions(found, 0, label).get_xlabel()
+    with pytest.raises(ValueError, match="output must be one of 0, 1, got True"):
+        plot_contributions(found, 0, True)
 
 
 # Curves
@@ -308,6 +353,9 @@ def test_history_of_a_model_and_of_nothing(clf):
     assert len(plot_history(clf).lines[0].get_xdata()) == 4
     with pytest.raises(ValueError, match="DGTClassifier has no history of training: fit it first"):
         plot_history(DGTClassifier())
+    forest = DGTForestClassifier(1, 1, max_epochs=1, random_state=0).fit(POINTS, SIDES)
+    with pytest.raises(TypeError, match="one tree, got DGTForestClassifier: forests keep no"):
+        plot_history(forest)
 
 
 def test_curves_of_several_policies_in_one_picture():
@@ -368,3 +416,5 @@ def test_contributions_as_bars(clf):
         plot_contributions(found, 0, "left")
     with pytest.raises(ValueError, match="one of the 120 rows explained, got 120"):
         plot_contributions(found, 120)
+    with pytest.raises(ValueError, match="max_features must be at least 1, got 0"):
+        plot_contributions(found, max_features=0)

@@ -48,6 +48,12 @@ def test_linear_leaves_show_their_functions():
     ]
 
 
+def test_names_keep_to_their_line_and_zero_has_no_sign():
+    tree = ObliqueTree.complete([[1.0, 0.0]], [-0.0], [[1.0, 0.0], [0.0, 1.0]])
+    text = export_text(tree, feature_names=["a\nb", "c"], class_names=["no\r\nway", "yes"])
+    assert text.splitlines()[:2] == ["|--- 1 a b + 0 <  0", "|   |--- class: no way"]
+
+
 def test_forests_show_tree_after_tree():
     rng = np.random.default_rng(0)
     text = export_text(ObliqueForest([random_tree(rng, 2, 1), random_tree(rng, 2, 0)]))
@@ -62,5 +68,7 @@ def test_wrong_arguments_are_refused(iris):
         export_text(model, class_names=["a"])
     with pytest.raises(ValueError, match="max_depth must be at least 0, got -1"):
         export_text(model, max_depth=-1)
+    with pytest.raises(ValueError, match="max_weights must be at least 1, got 0"):
+        export_text(model, max_weights=0)
     with pytest.raises(StateError, match="call fit"):
         export_text(DGTClassifier())

@@ -67,6 +67,21 @@ def test_linear_leaves_stay_within_bounds():
     assert (answer >= bounds[0]).all() and (answer <= bounds[1]).all()
 
 
+def test_answers_are_written_where_they_can_be():
+    rng = np.random.default_rng(0)
+    forest = ObliqueForest([random_tree(rng, 2), random_tree(rng, 1)])
+    out = np.zeros(2)
+    assert forest.predict_row(np.ones(3), out) is out and out.any()
+    out.flags.writeable = False
+    for bad, message in (
+        (out, "got one that is read-only"),
+        ([0.0, 0.0], "can be written to, got list"),
+        (np.zeros(3), r"of shape \(2,\), got float64 of shape \(3,\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            forest.predict_row(np.ones(3), bad)
+
+
 def test_a_forest_describes_itself_and_survives_pickling():
     forest, X = random_forest(1, "mean")
     assert (len(forest), forest.depth, forest.n_leaves) == (4, 4, 1 + 8 + 4 + 10)

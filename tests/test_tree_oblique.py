@@ -78,6 +78,9 @@ def test_threads_do_not_change_a_large_batch():
 def test_number_of_threads_can_be_set(monkeypatch):
     monkeypatch.setenv("DGTREES_NUM_THREADS", "3")
     assert available_threads() == 3
+    monkeypatch.setenv("DGTREES_NUM_THREADS", "two")
+    with pytest.raises(ValueError, match="DGTREES_NUM_THREADS must be a whole number, got 'two'"):
+        available_threads()
 
 
 @given(seed=seeds, linear=st.booleans())

@@ -10,7 +10,7 @@ import typer
 
 from dgtrees.cli import options as o
 from dgtrees.cli.output import load_model
-from dgtrees.cli.predict import batches_for
+from dgtrees.cli.predict import as_fitted, batches_for
 
 __all__ = ["explain"]
 
@@ -39,7 +39,7 @@ def explain(
     """Say why a row of a table gets its prediction.
 
     Prints the decisions on its path, how near each was, and the columns that made it; then what
-    every column added to the prediction.
+    every column added to the prediction. Of a forest, which has many paths, it prints the last.
     """
     from dgtrees.model.explain import explain as explain_row
 
@@ -53,20 +53,30 @@ def explain(
     if hasattr(fitted, "learn"):
         raise ValueError(
             f"dgt explain takes a model that dgt fit wrote, got a {type(fitted).__name__}: "
-            "in Python, explain(policy.tree_, x, background=X) looks at a policy"
+            "in Python, explain(policy, x, background=X) looks at a policy"
         )
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
     one = _row(fitted, table, row, reading)
     others = None if background is None else _all_rows(fitted, background, reading)
-    found = explain_row(fitted, one, background=others)
+    if len(getattr(fitted, "forest_", ())) > 1:
+        prediction = fitted.predict(one).tolist()[0]
+        result = {"prediction": prediction, "n_trees": len(fitted.forest_)}
+        text = f"prediction: {_said(prediction)}\nmean of {len(fitted.forest_)} trees"
+    else:
+        found = explain_row(fitted, one, background=others)
+        result, text = found.to_dict(), found.text(features)
     shares = _contributions(fitted, one, others)
     if json:
-        result = found.to_dict() | {"contributions": shares}
-        print(json_format.dumps(result, ensure_ascii=False))
+        print(json_format.dumps(result | {"contributions": shares}, ensure_ascii=False))
     elif not quiet:
-        print(found.text(features))
+        print(text)
         if shares is not None:
             print(_sum(shares, features))
+
+
+def _said(prediction: Any) -> str:
+    values = prediction if isinstance(prediction, list) else [prediction]
+    return ", ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values)
 
 
 def _row(fitted: Any, table: str, row: int, reading: dict[str, Any]) -> Any:
@@ -74,7 +84,7 @@ def _row(fitted: Any, table: str, row: int, reading: dict[str, Any]) -> Any:
     seen = 0
     for part in batches_for(fitted, table, None, reading):
         if row < seen + len(part):
-            return part.X.slice(row - seen, 1)
+            return as_fitted(fitted, part.X.slice(row - seen, 1))
         seen += len(part)
     raise ValueError(f"--row must be below the {seen:,} rows of {table}, got {row}: count from 0")
 
@@ -82,7 +92,8 @@ def _row(fitted: Any, table: str, row: int, reading: dict[str, Any]) -> Any:
 def _all_rows(fitted: Any, table: str, reading: dict[str, Any]) -> Any:
     import pyarrow
 
-    return pyarrow.concat_tables(part.X for part in batches_for(fitted, table, None, reading))
+    parts = batches_for(fitted, table, None, reading)
+    return as_fitted(fitted, pyarrow.concat_tables(part.X for part in parts))
 
 
 def _contributions(fitted: Any, one: Any, background: Any) -> dict[str, Any] | None:

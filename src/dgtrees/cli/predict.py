@@ -12,7 +12,7 @@ import typer
 from dgtrees.cli import options as o
 from dgtrees.cli.output import check_output, load_model, report, said, writing
 
-__all__ = ["batches_for", "predict"]
+__all__ = ["as_fitted", "batches_for", "predict"]
 
 
 def predict(
@@ -87,7 +87,17 @@ def batches_for(
         yield typed(batch, columns, task, getattr(fitted, "classes_", None))
 
 
+def as_fitted(fitted: Any, X: Any) -> Any:
+    """A table as the model had it in fit: without names if that had none."""
+    from dgtrees.data.encoder import columns_of
+
+    if hasattr(fitted, "feature_names_in_"):
+        return X
+    return np.column_stack([values for _, values in columns_of(X)])
+
+
 def _answers(fitted: Any, X: Any, proba: bool, leaves: bool) -> dict[str, np.ndarray]:
+    X = as_fitted(fitted, X)
     columns = {"prediction": fitted.predict(X)}
     if proba:
         shares = fitted.predict_proba(X)

@@ -43,6 +43,11 @@ def show(
     if png is not None:
         check_output(png)
     fitted = load_model(model)
+    if hasattr(fitted, "learn"):
+        raise ValueError(
+            f"dgt show takes a model that dgt fit wrote, got a {type(fitted).__name__}: in Python, "
+            "export_text(policy) and plot_tree(policy) show a policy"
+        )
     shown, rows, name = _tree_of(fitted, tree)
     classes = getattr(fitted, "classes_", None)
     look = {

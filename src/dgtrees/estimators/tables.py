@@ -6,6 +6,7 @@ answers from a finished `ObliqueTree`. Training is the business of whoever deriv
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,8 @@ class TableEstimator(BaseEstimator):
         """One row of numbers, checked without scikit-learn, which takes 100 us for it."""
         if not hasattr(self, self._fitted):
             check_is_fitted(self, self._fitted)
+        if type(x) is not np.ndarray and hasattr(x, "iloc"):
+            self._check_names(x)
         row = checked_row(x, self.n_features_in_)
         encoder = self._encoder
         if encoder.plain and all_finite(row):
@@ -174,6 +177,19 @@ class TableEstimator(BaseEstimator):
                 f"{int(np.isinf(row).argmax())}: replace it by a number or by NaN"
             )
         return encoder.expand_row(row) if encoded else row
+
+    def _check_names(self, x: Any) -> None:
+        """Refuse a row of a pandas frame, which knows its columns, if they are others."""
+        known = getattr(self, "feature_names_in_", None)
+        found = list(getattr(x, "index", ()))
+        if known is None or found == known.tolist():
+            return
+        pairs = enumerate(zip_longest(found, known.tolist(), fillvalue=None))
+        place, (got, wanted) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
+        raise ValueError(
+            f"x must have the columns of fit in their order, got {got!r} in place {place} where "
+            f"fit had {wanted!r}: give x[model.feature_names_in_]"
+        )
 
     @property
     def encoded_feature_names_(self) -> list[str]:

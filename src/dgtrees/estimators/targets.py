@@ -1,7 +1,7 @@
 """What a target is, for every estimator that ends in a tree: classes, or one or several numbers.
 
 Reads y, turns a tree's outputs into answers, and says what of the target a model file holds. Rows
-and their encoding are `base`'s, training is the estimators' own.
+and their encoding are `tables`', training is the estimators' own.
 """
 
 from __future__ import annotations
@@ -170,7 +170,8 @@ class ValueTarget(RegressorMixin, TableEstimator):
         NaN is a missing value. Models with columns of categories have `predict` only.
         """
         outputs = self._row_outputs(x)
-        return outputs[0] if self._single else outputs
+        # A copy: a tree may answer with a view of its leaf, which nobody may write to.
+        return outputs[0] if self._single else outputs.copy()
 
     def _outputs(self, X: Any) -> np.ndarray:
         return self._bounded(super()._outputs(X))

@@ -16,14 +16,10 @@ import numpy as np
 from dgtrees.data.encoder import CATEGORY, MISSING, NUMBER
 from dgtrees.model import c_source as source
 from dgtrees.model.portable import CLASSES, VALUES, Portable, portable
+from dgtrees.model.text import on_one_line
 
 __all__ = ["c_name", "c_texts", "export_c"]
 
-_KEYWORDS = frozenset(
-    """auto break case char const continue default do double else enum extern float for goto if
-    inline int long main register restrict return short signed sizeof static struct switch typedef
-    union unsigned void volatile while""".split()  # noqa: SIM905 - a list of them is a page long
-)
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -69,7 +65,7 @@ def export_c(model: Any, path: Any = None, *, name: str | None = None) -> tuple[
 
 def c_texts(model: Any, name: str, file: str) -> tuple[str, str]:
     """Source and header, for files called `file` .c and .h."""
-    if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS:
+    if not _IDENTIFIER.fullmatch(name):
         raise ValueError(
             f"name must be letters, digits and _ as C has it, got {name!r}: try {c_name(name)!r}"
         )
@@ -82,8 +78,7 @@ def c_texts(model: Any, name: str, file: str) -> tuple[str, str]:
 def c_name(text: str) -> str:
     """A name that C accepts, as near to `text` as can be."""
     name = re.sub(r"\W", "_", text, flags=re.ASCII).lstrip("_") or "model"
-    name = name if name[0].isalpha() else f"model_{name}"
-    return f"{name}_" if name in _KEYWORDS else name
+    return name if name[0].isalpha() else f"model_{name}"
 
 
 def _needs_exp(parts: Portable) -> bool:
@@ -98,7 +93,7 @@ def _has_categories(parts: Portable) -> bool:
 
 
 def _header(parts: Portable, name: str, file: str) -> str:
-    guard = f"{name}_H".upper()
+    guard = f"{name}_H"
     trees = len(parts.forest)
     same = "the leaves and values that Python gives, bit for bit."
     if _needs_exp(parts):
@@ -150,9 +145,9 @@ def _column_list(parts: Portable, name: str) -> list[str]:
         return [f"A row is {name}_COLUMNS numbers, the tree's own features."]
     lines = [f"A row is {name}_COLUMNS numbers, in this order; NaN is a missing value."]
     for number, column in enumerate(parts.columns):
-        entry = f"  {number}  {_on_one_line(column.name)}"
+        entry = f"  {number}  {on_one_line(column.name)}"
         if column.kind == CATEGORY:
-            named = [f"{k} {_on_one_line(text)}" for k, text in enumerate(column.categories)]
+            named = [f"{k} {on_one_line(text)}" for k, text in enumerate(column.categories)]
             entry += f": {_wrapped(named, ' ' * 5, 80)}"
         lines += entry.split("\n")
     if _has_categories(parts):
@@ -164,14 +159,11 @@ def _column_list(parts: Portable, name: str) -> list[str]:
     return lines
 
 
-def _on_one_line(name: str) -> str:
-    return " ".join(name.split())
-
-
 def _comment(lines: Iterable[str]) -> str:
     text = "\n".join(f"   {line}".rstrip() for line in lines)
-    # Nothing that a name contains may end the comment, or continue its line.
-    for mark, harmless in (("*/", "* /"), ("/*", "/ *"), ("\\", "/"), ("??", "? ?")):
+    # Nothing that a name contains may end the comment, or continue its line. The backslash first:
+    # its replacement must not complete one of the other marks.
+    for mark, harmless in (("\\", "/"), ("*/", "* /"), ("/*", "/ *"), ("??", "? ?")):
         text = text.replace(mark, harmless)
     return f"/* {text.lstrip()} */"
 
@@ -234,6 +226,8 @@ def _main(parts: Portable) -> str:
         category = (
             "    if (@_categories[column] >= 0) {\n"
             "        *value = @_category(column, text);\n"
+            "        if (*value < 0.0 && @_is_gap(text))\n"
+            '            *value = strtod("nan", NULL);\n'
             "        return 1;\n    }\n"
         )
     if parts.alone:

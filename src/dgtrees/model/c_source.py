@@ -276,24 +276,30 @@ MAIN = """\
 #include <stdio.h>
 #include <stdlib.h>
 
+static int @_is_gap(const char *text)
+{
+    static const char *const gaps[] = {"", "?", "NA", "nan"};
+    size_t i;
+    for (i = 0; i < sizeof gaps / sizeof *gaps; i++)
+        if (strcmp(text, gaps[i]) == 0)
+            return 1;
+    return 0;
+}
+
 /* Reads rows of cells separated by commas, without quotes, and prints for each: its leaf$what
-   Missing values are empty cells, ?, NA or nan. */
+   Missing values are empty cells, ?, NA or nan, where they are no category that the model knows.
+   Spaces around numbers are passed over; categories have them. */
 static int @_cell(int column, char *text, double *value)
 {
-    static const char *const missing[] = {"", "?", "NA", "nan"};
     char *end = text + strlen(text);
-    size_t i;
+    while (end > text && strchr("\\r\\n", end[-1]))
+        *--end = 0;
+$category    (void)column;
     while (*text == ' ')
         text++;
-    while (end > text && strchr(" \\r\\n", end[-1]))
+    while (end > text && end[-1] == ' ')
         *--end = 0;
-    for (i = 0; i < sizeof missing / sizeof *missing; i++)
-        if (strcmp(text, missing[i]) == 0) {
-            *value = strtod("nan", NULL);
-            return 1;
-        }
-$category    (void)column;
-    *value = strtod(text, &end);
+    *value = strtod(@_is_gap(text) ? "nan" : text, &end);
     return *end == 0;
 }
 

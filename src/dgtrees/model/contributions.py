@@ -102,7 +102,7 @@ def contributions(
 
     Parameters
     ----------
-    model : estimator, forest or ObliqueTree
+    model : estimator, policy, ObliqueTree or ObliqueForest
     X : array-like or DataFrame of shape (rows, columns)
     background : array-like or DataFrame, optional
         Rows to compare with, such as the training rows: their mean is the reference and their
@@ -148,11 +148,14 @@ def contributions(
 
 
 class _Answers:
-    """What outputs of a tree become before they are averaged over trees and explained."""
+    """What outputs of a tree become before they are averaged over trees and explained.
+
+    `curved` says that they become votes or probabilities, and not values between bounds.
+    """
 
     def __init__(self, seen: ModelView, output: str | None) -> None:
         self.linear = seen.trees[0].leaf_weights is not None
-        forest = getattr(seen.model, "forest_", None)
+        forest = seen.forest
         self.names = seen.classes
         self.output = "value" if seen.classes is None else output or self._default(forest)
         allowed = ("value",) if seen.classes is None else _OUTPUTS[: 2 if forest is None else 1]
@@ -160,14 +163,11 @@ class _Answers:
             raise ValueError(f"output must be {' or '.join(allowed)} here, got {output!r}")
         # Of several numbers only classes and several targets need an axis of their own.
         self.single = seen.classes is None and seen.trees[0].n_outputs == 1
-        self.said: Callable[[np.ndarray], np.ndarray] = lambda outputs: outputs
-        if forest is not None:
-            self.said = forest._said
-        elif self.output == "probability":
+        self.said: Callable[[np.ndarray], np.ndarray] = seen.said
+        shares = self.output == "probability"
+        if forest is None and shares:
             self.said = lambda outputs: softmax(outputs, axis=-1)
-        elif self.output == "value" and self.linear and hasattr(seen.model, "_target_range"):
-            low, high = seen.model._target_range
-            self.said = lambda outputs: np.clip(outputs, low, high)
+        self.curved = shares or (forest is not None and forest.combine != "mean")
 
     def _default(self, forest: Any) -> str:
         return "score" if self.linear and forest is None else "probability"
@@ -176,7 +176,7 @@ class _Answers:
 def _by_path(
     seen: ModelView, answers: _Answers, rows: np.ndarray, background: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    if answers.linear and answers.output == "probability":
+    if answers.linear and answers.curved:
         raise ValueError(
             "method='path' explains probabilities of constant leaves only, got linear ones: use "
             "method='sampling', or for a single tree output='score'"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from dgtrees.data.encoder import is_frame
 from dgtrees.model.view import ModelView, view
 
 __all__ = ["Explanation", "Reason", "Step", "explain"]
@@ -101,9 +102,10 @@ def explain(model: Any, x: Any, *, background: Any = None) -> Explanation:
 
     Parameters
     ----------
-    model : estimator of one tree, or ObliqueTree
+    model : estimator or policy of one tree, or ObliqueTree
     x : array-like of shape (columns,), one row of a DataFrame, or a dict of column names
-        The row to explain.
+        The row to explain. Names are looked up, in any order; a table without names has
+        x0, x1, ...
     background : array-like or DataFrame, optional
         Rows whose mean the row's values are compared with. Without it: the medians of training,
         and of a category all values in equal shares. A bare tree needs it.
@@ -124,11 +126,8 @@ def explain(model: Any, x: Any, *, background: Any = None) -> Explanation:
     """
     seen = view(model)
     tree = seen.one_tree("explain")
-    table = _one_row(seen, x)
-    row = seen.encode(table)
-    if len(row) != 1:
-        raise ValueError(f"explain takes one row, got {len(row)}: give X[i], or use contributions")
-    reference, values = seen.reference(background), seen.values(table)[0]
+    row, values = _one_row(seen, x)
+    reference = seen.reference(background)
     path = tree.decision_path(row).indices
     nodes, leaf = path[:-1].tolist(), int(path[-1]) - tree.n_nodes
     steps = []
@@ -147,28 +146,69 @@ def explain(model: Any, x: Any, *, background: Any = None) -> Explanation:
                 _reasons(seen, values, push),
             )
         )
-    outputs = tree.predict(row)[0]
-    prediction, probabilities = _answer(seen, table, outputs)
+    prediction, probabilities = _answer(seen, seen.said(tree.predict(row))[0])
     return Explanation(leaf, tree.n_leaves, prediction, probabilities, tuple(steps))
 
 
-def _one_row(seen: ModelView, x: Any) -> Any:
-    """A table of the one row that x is, with names where the model knows some."""
-    if hasattr(x, "columns") and hasattr(x, "shape"):
-        return x
-    if hasattr(x, "to_dict"):  # a row of a DataFrame
-        x = x.to_dict()
-    elif not isinstance(x, Mapping):
+def _one_row(seen: ModelView, x: Any) -> tuple[np.ndarray, list[Any]]:
+    """The row that x is, encoded (1, encoded columns), and its cells as they were given."""
+    if is_frame(x):
+        row = seen.encode(x)
+        _check_one(len(row))
+        return row, seen.values(x)[0].tolist()
+    if isinstance(x, Mapping) or hasattr(x, "to_dict"):  # to_dict: a row of a DataFrame
+        cells = _by_name(seen, list(x.items()))
+    else:
         # Objects: beside names, numbers must stay numbers.
-        cells = x if isinstance(x, np.ndarray) else np.asarray(x, dtype=object)
-        if cells.ndim != 1:
-            return np.asarray(x)
-        if not hasattr(seen.model, "feature_names_in_") or len(cells) != len(seen.names):
-            return cells[None]
-        x = dict(zip(seen.names, cells.tolist(), strict=True))
-    import pyarrow  # only rows with names need it
+        table = x if isinstance(x, np.ndarray) else np.asarray(x, dtype=object)
+        if table.ndim == 2:
+            _check_one(len(table))
+            table = table[0]
+        if table.shape != (len(seen.names),):
+            raise ValueError(
+                f"x must have the {len(seen.names)} columns of the model, got shape {table.shape}: "
+                "give one row, X[i]"
+            )
+        cells = table.tolist()
+    columns = []
+    for name, cell in zip(seen.names, cells, strict=True):
+        column = np.empty(1, dtype=object)  # of any type, as `predict` would find it in a table
+        column[0] = cell
+        columns.append((name, column))
+    if seen.encoder is None:
+        return seen.encode(np.stack([column for _, column in columns], axis=1)), cells
+    return seen.encoder.expand(columns), cells
 
-    return pyarrow.table({str(name): [value] for name, value in x.items()})
+
+def _check_one(rows: int) -> None:
+    if rows != 1:
+        raise ValueError(f"explain takes one row, got {rows}: give X[i], or use contributions")
+
+
+def _by_name(seen: ModelView, items: list[tuple[Any, Any]]) -> list[Any]:
+    """Cells in the order of the model's columns."""
+    found: dict[str, Any] = {}
+    for key, cell in items:
+        name = str(key)
+        if name not in seen.names and isinstance(key, (int, np.integer)):
+            name = f"x{key}"  # what column 0 of a table without names is called
+        if name in found:
+            raise ValueError(f"x must have every column once, got {name!r} twice: rename one")
+        found[name] = cell
+    missing = [name for name in seen.names if name not in found]
+    unknown = [name for name in found if name not in seen.names]
+    if missing or unknown:
+        said = [f"without {_listed(missing)}"] if missing else []
+        said += [f"with unknown {_listed(unknown)}"] if unknown else []
+        raise ValueError(
+            f"x must have the {len(seen.names)} columns of the model, got a row "
+            f"{' and '.join(said)}: rename them, or give an array in the model's order"
+        )
+    return [found[name] for name in seen.names]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def _distance(seen: ModelView, weights: np.ndarray, margin: float) -> float | None:
@@ -178,28 +218,28 @@ def _distance(seen: ModelView, weights: np.ndarray, margin: float) -> float | No
     return abs(margin) / length if length else None
 
 
-def _reasons(seen: ModelView, values: np.ndarray, push: np.ndarray) -> tuple[Reason, ...]:
+def _reasons(seen: ModelView, values: list[Any], push: np.ndarray) -> tuple[Reason, ...]:
     order = np.argsort(-np.abs(push), kind="stable")
     return tuple(
         Reason(seen.names[j], _plain(values[j]), float(push[j])) for j in order if push[j] != 0
     )
 
 
-def _answer(
-    seen: ModelView, table: Any, outputs: np.ndarray
-) -> tuple[Any, dict[str, float] | None]:
+def _answer(seen: ModelView, outputs: np.ndarray) -> tuple[Any, dict[str, float] | None]:
     if seen.classes is not None:
-        shares = softmax(outputs).tolist()
-        return _plain(seen.model.predict(table)[0]), dict(zip(seen.classes, shares, strict=True))
-    if hasattr(seen.model, "predict") and hasattr(seen.model, "_encoder"):
-        outputs = np.atleast_1d(seen.model.predict(table)[0])  # within the bounds of training
+        shares = outputs if seen.forest is not None else softmax(outputs)
+        best = seen.model.classes_[outputs.argmax()]
+        return _plain(best), dict(zip(seen.classes, shares.tolist(), strict=True))
     return (float(outputs[0]) if len(outputs) == 1 else outputs.tolist()), None
 
 
 def _plain(value: Any) -> Any:
     """A cell as JSON knows it; a gap is None."""
     value = value.item() if hasattr(value, "item") else value
-    return None if value is None or value != value else value
+    try:
+        return None if value is None or value != value else value
+    except TypeError:  # pandas.NA refuses to be true or false
+        return None
 
 
 def _said(value: Any) -> str:

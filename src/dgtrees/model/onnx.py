@@ -195,6 +195,8 @@ def _labels(parts: Portable, types: Any) -> tuple[np.ndarray, int]:
     kinds |= dict.fromkeys("iu", (np.int64, types.INT64))
     if classes.dtype.kind in kinds:
         dtype, kind = kinds[classes.dtype.kind]
+        if classes.dtype.kind == "u" and classes.max() > np.iinfo(np.int64).max:
+            dtype, kind = np.uint64, types.UINT64
         return classes.astype(dtype), kind
     if classes.dtype.kind == "U" or all(isinstance(label, str) for label in classes.tolist()):
         return classes.astype(object), types.STRING

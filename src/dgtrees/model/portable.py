@@ -19,7 +19,7 @@ from dgtrees.errors import StateError
 from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["CLASSES", "SCORES", "VALUES", "Portable", "portable"]
+__all__ = ["CLASSES", "SCORES", "VALUES", "Portable", "bounds_of", "portable"]
 
 CLASSES, SCORES, VALUES = "classes", "scores", "values"
 """What a model's outputs are: class scores or shares, scores of actions, or values."""
@@ -120,7 +120,7 @@ def portable(model: Any) -> Portable:
     if not isinstance(forest, ObliqueForest):
         tree = getattr(model, "tree_", None)
         if isinstance(tree, ObliqueTree):
-            forest = ObliqueForest((tree,), "mean", _bounds(model, tree))
+            forest = ObliqueForest((tree,), "mean", bounds_of(model, tree))
     if not isinstance(forest, ObliqueForest):
         if getattr(model, "_fitted", None) in ("tree_", "forest_"):  # what fit will give it
             raise StateError(f"{kind} has learnt nothing yet to export: call fit first")
@@ -146,7 +146,7 @@ def portable(model: Any) -> Portable:
     )
 
 
-def _bounds(model: Any, tree: ObliqueTree) -> Any:
+def bounds_of(model: Any, tree: ObliqueTree) -> Any:
     """Between which answers are clipped, if they are."""
     if hasattr(model, "low") and hasattr(model, "high"):
         return np.array([model.low]), np.array([model.high])

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import softmax
 
 from dgtrees.model.portable import Portable, portable
-from dgtrees.model.text import joined, linear_terms
+from dgtrees.model.text import joined, linear_terms, on_one_line
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["checked_class_names", "export_text", "leaf_functions"]
@@ -59,12 +59,15 @@ def export_text(
     |   |--- value: [20.00]
     """
     least = {"max_depth": (max_depth, 0), "spacing": (spacing, 1), "decimals": (decimals, 0)}
+    if max_weights is not None:
+        least["max_weights"] = (max_weights, 1)
     for name, (value, smallest) in least.items():
         if value < smallest:
             raise ValueError(f"{name} must be at least {smallest}, got {value}")
     parts = portable(model)
-    names = parts.named_features(feature_names)
+    names = [on_one_line(name) for name in parts.named_features(feature_names)]
     classes = checked_class_names(parts, class_names)
+    classes = None if classes is None else [on_one_line(name) for name in classes]
     shown = len(names) if max_weights is None else max_weights
     lines: list[str] = []
 

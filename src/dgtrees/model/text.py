@@ -15,6 +15,7 @@ __all__ = [
     "describe_split",
     "joined",
     "linear_terms",
+    "on_one_line",
     "tree_text",
 ]
 
@@ -54,6 +55,8 @@ def tree_text(
       no:  10
       yes: 20
     """
+    feature_names = None if feature_names is None else [on_one_line(n) for n in feature_names]
+    class_names = None if class_names is None else [on_one_line(n) for n in class_names]
     lines: list[str] = []
 
     def write(child: int, indent: str, label: str) -> None:
@@ -72,6 +75,11 @@ def tree_text(
 
     write(0 if tree.n_nodes else ~0, "", "")
     return "\n".join(lines)
+
+
+def on_one_line(name: str) -> str:
+    """A name without its line breaks."""
+    return " ".join(str(name).splitlines())
 
 
 def describe_split(
@@ -143,6 +151,6 @@ def describe_leaf(
 
 
 def _number(value: float, digits: int) -> str:
-    text = f"{value:.{digits}g}"
+    text = f"{value + 0.0:.{digits}g}"  # + 0.0: no minus before a zero
     # 28000 reads better than 2.8e+04; beyond that, counting zeros does not.
     return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e9 else text

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.data.encoder import NUMBER, Column, columns_of
+from dgtrees.data.encoder import NUMBER, Column, Encoder, columns_of, is_frame
 from dgtrees.errors import StateError
+from dgtrees.model.portable import bounds_of
+from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.rows import checked_rows
 
@@ -41,6 +43,12 @@ class ModelView:
     typical
         A typical encoded row: the median of every number, no gaps, and of a category all values
         in equal shares. None for a bare tree.
+    encoder
+        How rows are encoded; None where rows go to the tree as they are.
+    forest
+        How answers of the trees are combined; None where there is a tree and no forest.
+    bounds
+        Between which the values of a single tree are clipped; None if they are not.
     """
 
     model: Any
@@ -52,13 +60,16 @@ class ModelView:
     scale: np.ndarray | None
     leaf_rows: tuple[np.ndarray, ...] | None
     typical: np.ndarray | None
+    encoder: Encoder | None = None
+    forest: ObliqueForest | None = None
+    bounds: tuple[np.ndarray, np.ndarray] | None = None
 
     def one_tree(self, what: str) -> ObliqueTree:
         """The tree, for those that can speak of a single one only."""
         if len(self.trees) != 1:
             raise TypeError(
                 f"{what} takes a model of one tree, got {type(self.model).__name__} of "
-                f"{len(self.trees)}: use contributions(), or one of forest_.trees"
+                f"{len(self.trees)}: use contributions(), or one of its trees"
             )
         return self.trees[0]
 
@@ -71,9 +82,17 @@ class ModelView:
         """Rows as the trees take them."""
         if hasattr(self.model, "_rows_to_predict"):
             rows = self.model._rows_to_predict(X)
+        elif self.encoder is not None:
+            rows = self.model._rows(X)
         else:
             rows = checked_rows(X, self.trees[0].n_features)
         return np.asarray(rows, dtype=np.float64)
+
+    def said(self, outputs: np.ndarray) -> np.ndarray:
+        """Outputs of a tree (rows, outputs) as they enter the model's answer."""
+        if self.forest is not None:
+            return self.forest._said(outputs)
+        return outputs if self.bounds is None else np.clip(outputs, *self.bounds)
 
     def reference(self, background: Any) -> np.ndarray:
         """The encoded row to compare with: the background's mean, or the typical row."""
@@ -88,7 +107,11 @@ class ModelView:
 
     def values(self, X: Any) -> np.ndarray:
         """Input values (rows, columns): floats where all are numbers, objects otherwise."""
-        columns = [values for _, values in columns_of(X)]
+        found = columns_of(X)
+        if self.encoder is not None and is_frame(X) and not hasattr(self.model, "_rows_to_predict"):
+            by_name = dict(found)  # policies take columns in any order, and beside others
+            found = [(name, by_name[name]) for name in self.names]
+        columns = [values for _, values in found]
         if all(values.dtype != object for values in columns):
             return np.stack(columns, axis=1).astype(np.float64)
         return np.stack([values.astype(object) for values in columns], axis=1)
@@ -98,6 +121,18 @@ class ModelView:
         folded = np.zeros((len(self.names), parts.shape[0], *parts.shape[2:]))
         np.add.at(folded, self.source, np.swapaxes(parts, 0, 1))
         return np.swapaxes(folded, 0, 1)
+
+    def spread_or(self, given: Any) -> np.ndarray:
+        """The spread of every encoded column that a caller gives, or `spread`."""
+        if given is None:
+            return self.spread
+        return _of_length(given, "feature_scale", len(self.encoded_names), "columns of the tree")
+
+    def leaf_rows_or(self, given: Any) -> np.ndarray | None:
+        """Training rows of every leaf of the first tree that a caller gives, or those known."""
+        if given is None:
+            return None if self.leaf_rows is None else self.leaf_rows[0]
+        return _of_length(given, "leaf_rows", self.trees[0].n_leaves, "leaves of the tree")
 
     def class_names(self, given: Sequence[Any] | None) -> list[str] | None:
         """Names of classes to show, those given or those known; checked against the outputs."""
@@ -112,21 +147,32 @@ class ModelView:
         return names
 
 
+def _of_length(given: Any, name: str, length: int, what: str) -> np.ndarray:
+    numbers = np.asarray(given, dtype=float)
+    if numbers.shape != (length,):
+        raise ValueError(
+            f"{name} must be {length} numbers, for the {what}, got shape {numbers.shape}"
+        )
+    return numbers
+
+
 def view(model: Any) -> ModelView:
     """What is known about an estimator, forest, policy or tree."""
     if isinstance(model, ObliqueTree):
-        return _bare(model, model)
+        return _without_encoder(model, (model,), None)
+    if isinstance(model, ObliqueForest):
+        return _without_encoder(model, model.trees, model)
     forest = getattr(model, "forest_", None)
-    trees = tuple(forest.trees) if forest is not None else (getattr(model, "tree_", None),)
+    trees: tuple[Any, ...] = getattr(forest, "trees", None) or (getattr(model, "tree_", None),)
     if not all(isinstance(tree, ObliqueTree) for tree in trees):
-        if hasattr(model, "fit") or hasattr(model, "learn"):
+        if getattr(model, "_fitted", None) in ("tree_", "forest_"):  # what fit will give it
             raise StateError(f"{type(model).__name__} has no tree yet: fit it first")
         raise TypeError(
             f"model must be an estimator, policy or tree of dgtrees, got {type(model).__name__}"
         )
-    encoder = getattr(model, "_encoder", None)
+    encoder = getattr(model, "_encoder", None) or getattr(model, "encoder", None)
     if encoder is None:
-        return _bare(model, trees[0])
+        return _without_encoder(model, trees, forest)
     classes = getattr(model, "classes_", None)
     rows = getattr(model, "leaf_rows_", None)
     if rows is not None:
@@ -141,12 +187,22 @@ def view(model: Any) -> ModelView:
         getattr(model, "encoded_feature_scale_", None),
         rows,
         np.concatenate([_typical(column) for column in encoder.columns]),
+        encoder,
+        forest,
+        bounds_of(model, trees[0]) if forest is None else None,
     )
 
 
-def _bare(model: Any, tree: ObliqueTree) -> ModelView:
-    names = [f"x{j}" for j in range(tree.n_features)]
-    return ModelView(model, (tree,), names, names, np.arange(len(names)), None, None, None, None)
+def _without_encoder(
+    model: Any, trees: tuple[ObliqueTree, ...], forest: ObliqueForest | None
+) -> ModelView:
+    """A bare tree or forest, or a policy that takes rows of numbers."""
+    names = [f"x{j}" for j in range(trees[0].n_features)]
+    bounds = bounds_of(model, trees[0]) if forest is None else None
+    source = np.arange(len(names))
+    return ModelView(
+        model, trees, names, names, source, None, None, None, None, None, forest, bounds
+    )
 
 
 def _typical(column: Column) -> np.ndarray:

@@ -164,7 +164,13 @@ class ObliqueForest:
             out[:] = self.predict(x[None], n_threads=1)[0]
         return out
 
-    def _checked_out(self, out: np.ndarray) -> np.ndarray:
+    def _checked_out(self, out: Any) -> np.ndarray:
+        if not isinstance(out, np.ndarray) or not out.flags.writeable:
+            what = "one that is read-only" if isinstance(out, np.ndarray) else type(out).__name__
+            raise ValueError(
+                f"out must be an array that can be written to, got {what}: leave it out to get a "
+                "new array"
+            )
         if out.shape != (self.n_outputs,) or out.dtype != np.float64:
             raise ValueError(
                 f"out must be a float64 array of shape ({self.n_outputs},), got {out.dtype} of "

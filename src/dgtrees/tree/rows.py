@@ -20,7 +20,13 @@ _FLOAT64 = np.dtype(np.float64)
 def available_threads() -> int:
     """Cores this process may use; DGTREES_NUM_THREADS overrides."""
     if chosen := os.environ.get("DGTREES_NUM_THREADS"):
-        return max(1, int(chosen))
+        try:
+            return max(1, int(chosen))
+        except ValueError:
+            raise ValueError(
+                f"DGTREES_NUM_THREADS must be a whole number, got {chosen!r}: set it to one or "
+                "unset it"
+            ) from None
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -40,7 +46,7 @@ def checked_rows(X: Any, n_features: int) -> np.ndarray:
 
 
 def checked_row(x: Any, n_features: int) -> np.ndarray:
-    """One row as the kernels take it; None, as NaN, is a missing number."""
+    """One row as the kernels take it; None and pandas.NA are missing numbers, as NaN is."""
     if type(x) is not np.ndarray or x.dtype is not _FLOAT64 or not x.flags.c_contiguous:
         x = _as_floats(np.asarray(x))
     if x.shape != (n_features,):
@@ -52,6 +58,9 @@ def checked_row(x: Any, n_features: int) -> np.ndarray:
 
 
 def _as_floats(x: np.ndarray) -> np.ndarray:
+    if x.dtype == object:  # pandas.NA, by name because pandas need not be there, is no float
+        gaps = [type(cell).__name__ == "NAType" for cell in x.flat]
+        x = np.where(np.array(gaps, dtype=bool).reshape(x.shape), np.nan, x)
     try:
         return x.astype(np.float32 if x.dtype == np.float32 else np.float64, order="C")
     except (TypeError, ValueError) as error:

@@ -28,8 +28,9 @@ def plot_contributions(
         What `contributions` returned.
     row : int, default 0
         Which of its rows to draw.
-    output : int or str, optional
-        Class, by number or name, or number of the output; the likeliest class, or output 0.
+    output : label or int, optional
+        Class, by label or else by number, or number of the output; the likeliest class, or
+        output 0.
     max_features : int, default 10
         Bars; the rest is added up in one more.
     ax : matplotlib Axes, optional
@@ -38,6 +39,8 @@ def plot_contributions(
     -------
     matplotlib Axes
     """
+    if max_features < 1:
+        raise ValueError(f"max_features must be at least 1, got {max_features}")
     if not -len(contributions.values) <= row < len(contributions.values):
         raise ValueError(
             f"row must be one of the {len(contributions.values)} rows explained, got {row}"
@@ -66,7 +69,7 @@ def plot_contributions(
     ax.set_yticks(heights, labels, fontsize=8, parse_math=False)
     ax.invert_yaxis()
     total = base + float(values.sum())
-    ax.set_xlabel(f"contribution to {name}")
+    ax.set_xlabel(f"contribution to {name}", parse_math=False)
     ax.set_title(
         f"{number(base)} on average, {number(total)} here", fontsize=9, color=GREY, loc="right"
     )
@@ -82,9 +85,10 @@ def _one(found: Contributions, row: int, output: Any) -> tuple[np.ndarray, float
     names = found.output_names
     if output is None:
         output = 0 if names is None else int(found.predictions[row].argmax())
-    elif names is not None and str(output) in names and not isinstance(output, int):
+    elif names is not None and str(output) in names:
         output = names.index(str(output))
-    if not isinstance(output, (int, np.integer)) or not 0 <= output < found.values.shape[2]:
+    whole = isinstance(output, (int, np.integer)) and not isinstance(output, bool)
+    if not whole or not 0 <= output < found.values.shape[2]:
         known = ", ".join(names or map(str, range(found.values.shape[2])))
         raise ValueError(f"output must be one of {known}, got {output!r}")
     name = f"output {output}" if names is None else f"the {found.output} of {names[output]}"

@@ -64,7 +64,7 @@ def tint(color: str, strength: float) -> tuple[float, float, float]:
 
 def number(value: float, digits: int = 3) -> str:
     """A number as short as it may be: 28000 reads better than 2.8e+04."""
-    text = f"{value:.{digits}g}"
+    text = f"{value + 0.0:.{digits}g}"  # + 0.0: no minus before a zero
     return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e9 else text
 
 

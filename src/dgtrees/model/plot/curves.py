@@ -27,6 +27,11 @@ def plot_history(model: Any, ax: Any = None) -> Any:
         Its twin at the right has the score. A dotted line marks the epoch that validated best.
     """
     history = model if isinstance(model, Mapping) else getattr(model, "history_", None)
+    if history is None and hasattr(model, "forest_"):
+        raise TypeError(
+            f"plot_history takes a model of one tree, got {type(model).__name__}: forests keep no "
+            "history of their trees"
+        )
     if not history or not history.get("loss"):
         raise ValueError(
             f"{type(model).__name__} has no history of training: fit it first, or give history_"

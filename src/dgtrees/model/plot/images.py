@@ -59,7 +59,7 @@ def plot_node_images(
     shape, pixels = _shape(tree, shape, pixels)
     if max_depth < 1:
         raise ValueError(f"max_depth must be at least 1, got {max_depth}")
-    spread = seen.spread if feature_scale is None else np.asarray(feature_scale, dtype=float)
+    spread = seen.spread_or(feature_scale)
 
     def image(node: int) -> np.ndarray:
         weights = np.zeros(shape[0] * shape[1])
@@ -121,6 +121,8 @@ def _show(ax: Any, x: float, y: float, wide: float, tall: float, image: np.ndarr
 
 
 def _side_by_side(tree: ObliqueTree, nodes: list[int], image: Any, ax: Any) -> Any:
+    if not tree.n_nodes:
+        raise ValueError(f"the tree is one leaf and has no nodes, got nodes={nodes}: leave it out")
     bad = [node for node in nodes if not 0 <= node < tree.n_nodes]
     if bad or not nodes:
         raise ValueError(
@@ -175,7 +177,11 @@ def _as_tree(seen: ModelView, tree: ObliqueTree, max_depth: int, image: Any, ax:
     if tree.n_nodes:
         put(0, 0.0, float(across), 0)
     else:
-        ax.text(0.5, 0.5, f"one leaf: {below(~0)}", ha="center", transform=ax.transAxes)
+        ax.text(
+            0.5, 0.5, f"one leaf: {below(~0)}", ha="center", transform=ax.transAxes,
+            parse_math=False,
+        )  # fmt: skip
+        return ax
     for y, word, color in ((0.03, "yes", YES), (0.13, "no", NO)):
         ax.text(0.03, y, word, color=color, weight="bold", fontsize=8, va="top")
     return ax

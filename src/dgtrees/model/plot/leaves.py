@@ -22,9 +22,10 @@ _BAR, _LEAF, _ROWS = 0.64, 0.26, 0.4
 class LeafTable:
     """The table at the right: a line for every leaf, and for every cut."""
 
-    def __init__(self, drawing: Drawing, seen: ModelView, class_names: Any, filled: bool) -> None:
-        self.drawing, self.filled = drawing, filled
-        self.names = seen.class_names(class_names)
+    def __init__(
+        self, drawing: Drawing, seen: ModelView, classes: list[str] | None, filled: bool
+    ) -> None:
+        self.drawing, self.filled, self.names = drawing, filled, classes
         tree = drawing.tree
         self.at = ""
         outputs = tree.leaf_values

@@ -50,7 +50,9 @@ def plot_regions(
     y = np.asarray(y)
     if y.shape != (len(values),):
         raise ValueError(f"y must have the {len(values)} rows of X, got shape {y.shape}")
-    ax = new_axes(5.6, 4.4, ax, layout="constrained")
+    if resolution < 2:
+        raise ValueError(f"resolution must be at least 2, got {resolution}")
+    classes = getattr(model, "classes_", None)
     edges = [_range(values[:, j], resolution) for j in (across, up)]
     grid = np.tile(np.median(values, axis=0), (resolution**2, 1))
     mesh = np.meshgrid(*edges)
@@ -59,12 +61,15 @@ def plot_regions(
     if answers.ndim != 1:
         raise ValueError(f"model must predict one answer a row, got shape {answers.shape}")
     points = values[:, across], values[:, up]
+    truth = y if classes is not None else y.astype(float)
     answers = answers.reshape(resolution, resolution)
-    if hasattr(model, "classes_"):
-        _draw_classes(ax, mesh, answers, points, y, np.asarray(model.classes_))
+    ax = new_axes(5.6, 4.4, ax, layout="constrained")
+    if classes is not None:
+        _draw_classes(ax, mesh, answers, points, truth, np.asarray(classes))
     else:
-        _draw_values(ax, mesh, answers, points, y.astype(float))
-    ax.set(xlabel=names[across], ylabel=names[up])
+        _draw_values(ax, mesh, answers, points, truth)
+    ax.set_xlabel(names[across], parse_math=False)
+    ax.set_ylabel(names[up], parse_math=False)
     ax.spines[["top", "right"]].set_visible(False)
     if len(names) > 2:
         rest = f"other {len(names) - 2} columns" if len(names) > 3 else "the other column"
@@ -135,7 +140,9 @@ def _draw_classes(
             linewidth=0.5,
             label=str(label),
         )
-    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    legend = ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def _draw_values(ax: Any, mesh: Any, answers: np.ndarray, points: Any, y: np.ndarray) -> None:

@@ -85,28 +85,32 @@ def plot_reliability(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = 
     if not models:
         raise ValueError("model must be a classifier or a dict of them, got an empty dict")
     y = np.asarray(y)
-    if ax is None:  # room for the strip below
-        ax = new_axes(5.4, 5.0)
-        ax.set_position((0.13, 0.32, 0.84, 0.65))
-    ax.plot([0, 1], [0, 1], color=GREY, ls="--", lw=1, zorder=0)
-    strip = ax.inset_axes([0, -0.32, 1, 0.24])
-    lowest = 1.0
-    for k, (name, one) in enumerate(models.items()):
+    confidences, found = {}, {}
+    for name, one in models.items():
         if not hasattr(one, "predict_proba"):
             raise TypeError(
                 f"plot_reliability takes classifiers with predict_proba, got {type(one).__name__}"
             )
         shares = one.predict_proba(X)
-        confidence = shares.max(axis=1)
+        if y.shape != (len(shares),):
+            raise ValueError(f"y must have the {len(shares)} rows of X, got shape {y.shape}")
+        confidences[name] = shares.max(axis=1)
         right = np.asarray(one.classes_)[shares.argmax(axis=1)] == y
-        found = reliability(confidence, right, n_bins)
+        found[name] = reliability(confidences[name], right, n_bins)
+    if ax is None:  # room for the strip below
+        ax = new_axes(5.4, 5.0)
+        ax.set_position((0.13, 0.32, 0.84, 0.65))
+    ax.plot([0, 1], [0, 1], color=GREY, ls="--", lw=1, zorder=0)
+    strip = ax.inset_axes([0, -0.32, 1, 0.24])
+    lowest, edges = 1.0, np.linspace(0, 1, n_bins + 1)
+    for k, (name, one) in enumerate(found.items()):
         color = LINES[k % len(LINES)]
         ax.plot(
-            found.confidence, found.accuracy, color=color, marker="o", ms=4.5, lw=1.5,
-            label=f"{name}, ECE {found.error:.3f}",
+            one.confidence, one.accuracy, color=color, marker="o", ms=4.5, lw=1.5,
+            label=f"{name}, ECE {one.error:.3f}",
         )  # fmt: skip
-        strip.hist(confidence, np.linspace(0, 1, n_bins + 1), histtype="step", color=color, lw=1.5)
-        lowest = min(lowest, *found.confidence, *found.accuracy)
+        strip.hist(confidences[name], edges, histtype="step", color=color, lw=1.5)
+        lowest = min(lowest, *one.confidence, *one.accuracy)
     start = max(0.0, np.floor(lowest * 10) / 10 - 0.05)
     ax.set(xlim=(start, 1.02), ylim=(start, 1.02), ylabel="share that is right", xticklabels=[])
     ax.legend(frameon=False, fontsize=8, loc="upper left")

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from dgtrees.model.plot.drawing import Drawing
 from dgtrees.model.plot.layout import layout
 from dgtrees.model.plot.leaves import LeafTable
@@ -87,21 +85,19 @@ def plot_tree(
             f"feature_names must name the {tree.n_features} columns of the tree, got {len(names)} "
             "names: see encoded_feature_names_"
         )
-    spread = seen.spread if feature_scale is None else np.asarray(feature_scale, dtype=float)
-    rows = leaf_rows
-    if rows is None and seen.leaf_rows is not None:
-        rows = seen.leaf_rows[0]
+    spread, rows = seen.spread_or(feature_scale), seen.leaf_rows_or(leaf_rows)
+    classes = seen.class_names(class_names)
     drawing = Drawing(
         tree,
         layout(tree, READABLE_DEPTH if max_depth is None else max_depth),
         rows,
-        filled and seen.class_names(class_names) is not None,
+        filled and classes is not None,
         ax,
     )
     drawing.edges()
     for place in drawing.places:
         if place.is_box:
             drawing.box(place, tree.weights[place.child] * spread, names, max_features)
-    LeafTable(drawing, seen, class_names, filled).draw()
+    LeafTable(drawing, seen, classes, filled).draw()
     drawing.notes()
     return drawing.ax
