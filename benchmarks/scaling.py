@@ -40,16 +40,19 @@ def measure(point: dict[str, int]) -> dict[str, float]:
     X = rng.standard_normal((point["rows"], point["features"]))
     y = rng.integers(point["classes"], size=point["rows"])
     small, few = X[:500], np.arange(500) % point["classes"]
-    DGTClassifier(2, max_epochs=1, random_state=0).fit(small, few).predict(small)  # compiles
+    DGTClassifier(2, max_epochs=1).fit(small, few).predict(small)  # compiles
+    DGTForestClassifier(1, 2, max_epochs=1).fit(small, few).predict(small)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     batch = 256
     options: dict[str, Any] = {"batch_size": batch, "random_state": 0}
-    kind: Any = DGTClassifier if point["trees"] == 1 else DGTForestClassifier
-    size = (point["height"],) if point["trees"] == 1 else (point["trees"], point["height"])
+    forest = point["trees"] > 1
+    size = {"max_depth": point["height"]} | ({"n_estimators": point["trees"]} if forest else {})
     seconds = []
     for passes in (1, 3):
-        model = kind(*size, max_epochs=passes, **options)
+        model = (DGTForestClassifier if forest else DGTClassifier)(
+            **size, max_epochs=passes, **options
+        )
         started = time.process_time()
         model.fit(X, y)
         seconds.append(time.process_time() - started)
