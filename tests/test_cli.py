@@ -319,6 +319,10 @@ def test_a_forest_from_the_command(model, shop, tmp_path, capsys):
     assert dgt("predict", saved, shop / "new.csv", "-o", tmp_path / "out.csv", "-q") == 0
     new = read_table(shop / "new.csv", drop=["spent", "buys"])
     assert column(tmp_path / "out.csv") == forest.predict(new.X).tolist()
+    arguments = [saved, shop / "new.csv", "--leaves", "-o", tmp_path / "out.csv", "-q"]
+    assert dgt("predict", *arguments) == 0
+    leaves = [list(map(int, column(tmp_path / "out.csv", f"leaf_{tree}"))) for tree in range(3)]
+    assert np.array_equal(np.transpose(leaves), forest.apply(new.X))
     assert dgt("show", saved, "--tree", "2", "--png", tmp_path / "two.png") == 0
     text = capsys.readouterr().out
     assert "tree 2 of 3:" in text and "city=Rome" in text
@@ -357,6 +361,13 @@ def test_tune_tries_settings_side_by_side(shop, tmp_path, capsys):
     arguments = [shop / "train.csv", *options, "-o", tmp_path / "best.dgt", "--trials", "3"]
     assert dgt("tune", *arguments, "--jobs", "2") == 0
     assert json.loads(capsys.readouterr().out)["trials"] == 3
+
+
+def test_tune_refuses_before_there_is_a_study(shop, tmp_path, capsys):
+    arguments = ["tune", shop / "train.csv", "-t", "buys", "-o", tmp_path / "best.dgt"]
+    assert "--jobs must not be 0" in failure(capsys, *arguments, "--jobs", "0")
+    assert "--trials must be at least 1" in failure(capsys, *arguments, "--trials", "0")
+    assert not list(tmp_path.iterdir())
 
 
 def test_tune_goes_on_where_it_stopped(shop, tmp_path, capsys):

@@ -445,3 +445,18 @@ def test_blocks_hold_whole_lines():
     assert b"".join(block for _, block in blocks) == data.replace(b"\r\n", b"\n")
     for line, block in blocks:
         assert int(block.split(b",")[0]) == line - 1
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "table"])
+def test_row_labels_of_pandas_are_no_column(kind, tmp_path):
+    frame = pd.DataFrame({"a": [3.0, 1.0, 2.0], "y": ["u", "v", "u"]}).sort_values("a")
+    for named in (frame, frame.rename_axis("id")):
+        table = source = pa.Table.from_pandas(named)
+        if kind == "parquet":
+            named.to_parquet(source := tmp_path / "t.parquet")
+        elif kind == "arrow":
+            feather.write_feather(table, source := tmp_path / "t.arrow")
+        found = read_table(source, "y").X.column_names
+        assert found == (["a"] if named is frame else ["a", "id"])
+    # A column of that name which is not pandas' index stays.
+    assert read_table(pa.table({"__index_level_0__": [1.0, 2.0]})).X.num_columns == 1

@@ -197,6 +197,9 @@ def test_class_weights(classes):
     assert balanced.best_score_ == pytest.approx(unweighted, abs=0.02)
     with pytest.raises(ValueError, match="class_weight='balanced' needs all rows at once"):
         quick(DGTClassifier, class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
+    for wrong in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"at least 0, got {wrong} for the class 2"):
+            quick(DGTClassifier, class_weight={0: 1.0, 1: 1.0, 2: wrong}).fit(X, y)
 
 
 # Validation, stopping, going on
@@ -447,7 +450,7 @@ def test_saved_and_loaded_is_the_same_model(kind, leaf, tmp_path):
     if kind is DGTClassifier:
         assert np.array_equal(again.predict_proba(frame), model.predict_proba(frame))
         assert again.classes_.tolist() == ["no", "yes"]
-    with pytest.raises(StateError, match="partial_fit cannot go on from a loaded model"):
+    with pytest.raises(StateError, match="partial_fit cannot go on from a model that was loaded"):
         again.partial_fit(frame, y)
     again.save(tmp_path / "again.dgt")
     assert (tmp_path / "again.dgt").read_bytes() == (tmp_path / "m.dgt").read_bytes()

@@ -12,13 +12,14 @@ import pyarrow as pa
 import pytest
 import torch
 from pyarrow import parquet
+from sklearn.utils._param_validation import InvalidParameterError
 
 import dgtrees
 from dgtrees import DGTClassifier, DGTRegressor, Recipe, fit_shards
 from dgtrees.cli.app import run
 from dgtrees.data.rows import Examples
 from dgtrees.data.shards import find_shards, row_draws
-from dgtrees.errors import DataError, StateError
+from dgtrees.errors import DataError, ModelFileError, StateError
 from dgtrees.estimators import launch
 from dgtrees.learn import checkpoint, share
 from dgtrees.learn.rows import Rows
@@ -130,6 +131,21 @@ def test_a_killed_worker_is_replaced_and_the_result_is_the_same(shards, undistur
     assert model.history_ == undisturbed.history_
 
 
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (InvalidParameterError("x must be"), ValueError),
+        (DataError("a file"), DataError),
+        (ModelFileError("a model"), StateError),
+        (TypeError("a type"), TypeError),
+    ],
+)
+def test_a_workers_error_is_of_the_same_kind_here(error, kind, tmp_path):
+    launch.report_failure(tmp_path, error)
+    with pytest.raises(kind, match=str(error)):
+        launch._raise_what_failed(1, tmp_path, max_restarts=0, kept=False)
+
+
 @pytest.mark.slow
 def test_a_worker_that_cannot_go_on_says_why(tmp_path):
     table = rows(400)
@@ -198,6 +214,79 @@ def test_class_weights_count_over_all_shards(shards):
     balanced = fit_shards(DGTClassifier(**options, class_weight="balanced"), shards, "label")
     assert not same_tree(plain, balanced)
     assert balanced.leaf_rows_.sum() == pytest.approx(ROWS)
+    only_two = {"yes": 1.0, "no": 1.0, "perhaps": 0.0}
+    ignoring = fit_shards(DGTClassifier(**options, class_weight=only_two), shards, "label")
+    assert ignoring.leaf_rows_.sum() == pytest.approx(ROWS)
+    table = rows(10)
+    with pytest.raises(StateError, match="fitted by fit_shards"):
+        plain.partial_fit(features(table), table["label"].to_numpy())
+
+
+def squared_log(prediction, target):
+    return torch.log1p((prediction - target).square()).mean(dim=1)
+
+
+def kept(folder, place, monkeypatch, **options):
+    """The checkpoint folder of a run that was broken off after an epoch."""
+    keep = checkpoint.Checkpoints.after_epoch
+
+    def keep_and_stop(self, run):
+        keep(self, run)
+        raise StoppedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint.Checkpoints, "after_epoch", keep_and_stop)
+        with pytest.raises(StoppedError):
+            small(folder, place, **options)
+    return place
+
+
+def small(folder, place, target="x1", **options):
+    model = DGTRegressor(2, max_epochs=2, random_state=0, **options)
+    return fit_shards(model, folder, target, drop=["label"], checkpoint=place)
+
+
+def test_a_checkpoint_is_of_these_rows_wherever_they_lie(tmp_path, monkeypatch):
+    table = rows(300)
+    folder = written(table, tmp_path / "one", (0, 100))
+    place = kept(folder, tmp_path / "run", monkeypatch)
+    order = np.arange(300)
+    order[[5, 6]] = order[[6, 5]]
+    values = table["x2"].to_numpy().copy()
+    values[200] *= 0.99
+    for number, other in enumerate(
+        (table.take(order), table.set_column(2, "x2", pa.array(values)))
+    ):
+        changed = written(other, tmp_path / f"other-{number}", (0, 100))
+        with pytest.raises(StateError, match="must be the checkpoint of this run"):
+            small(changed, place)
+    with pytest.raises(StateError, match="must be the checkpoint of this run"):
+        small(folder, place, target="x0")
+    moved = written(table, tmp_path / "moved", (0, 40, 210))
+    # Whether progress is shown depends on the terminal, and changes nothing.
+    resumed = small(moved, place, verbose=1)
+    assert same_tree(resumed, small(folder, None))
+
+
+def test_a_checkpoint_is_of_this_loss(tmp_path, monkeypatch):
+    def scaled(factor):
+        return lambda prediction, target: factor * squared_log(prediction, target)
+
+    folder = written(rows(300), tmp_path / "shards", (0,))
+    place = kept(folder, tmp_path / "run", monkeypatch, loss=scaled(2.0))
+    for other in (scaled(3.0), squared_log, "huber", None):
+        with pytest.raises(StateError, match="must be the checkpoint of this run"):
+            small(folder, place, loss=other)
+    assert same_tree(small(folder, place, loss=scaled(2.0)), small(folder, None, loss=scaled(2.0)))
+    with pytest.raises(ValueError, match="must be a plain function where there are checkpoints"):
+        small(folder, place, loss=torch.nn.MSELoss())
+
+
+def test_rows_that_weigh_nothing_are_said_to(tmp_path):
+    table = rows(100).append_column("w", pa.array(np.zeros(100)))
+    folder = written(table, tmp_path / "shards", (0,))
+    with pytest.raises(ValueError, match="at least one training row must weigh more than 0"):
+        fit_shards(DGTClassifier(**OPTIONS), folder, "label", weight="w")
 
 
 # Shards
@@ -217,6 +306,19 @@ def test_files_of_another_schema_are_named(tmp_path, change, message):
     parquet.write_table(change(rows(20)), folder / "wrong.parquet")
     with pytest.raises(DataError, match=rf"wrong\.parquet.*{message}"):
         fit_shards(DGTClassifier(**OPTIONS), folder, "label", workers=2)
+
+
+def test_files_that_pandas_has_written(tmp_path):
+    frame = rows(400).to_pandas()
+    frame["city"] = frame["city"].where(frame.index < 200, frame.index.astype(str))
+    parts = [frame.iloc[:200], frame.iloc[200:].sample(frac=1.0, random_state=0)]
+    for number, part in enumerate(parts):  # the second has row labels, and more categories
+        part.astype({"city": "category"}).to_parquet(tmp_path / f"{number}.parquet")
+    schemas = [parquet.read_schema(path) for path in sorted(tmp_path.iterdir())]
+    assert "__index_level_0__" in schemas[1].names
+    assert len({schema.field("city").type for schema in schemas}) == 2
+    model = fit_shards(DGTClassifier(2, max_epochs=2, random_state=0), tmp_path, "label")
+    assert model.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3", "city"]
 
 
 def test_bad_folders_and_arguments_are_refused_in_one_line(shards, tmp_path):

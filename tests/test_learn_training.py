@@ -200,11 +200,11 @@ def test_an_exact_refit_never_raises_the_training_error(linear):
     assert np.square(tree.predict(rows.X) - rows.y).mean() <= before + 1e-12
 
 
-def test_split_gains_are_the_errors_explained():
+def test_gains_are_the_errors_explained():
     rows = examples()
     tree = little_tree()
     leaves = tree.apply(rows.X)
-    gains = refine.split_gains(tree, leaves, rows.y, rows.weight)
+    gains = refine.input_gains(tree, rows.X, rows.y, rows.weight)
     total = np.square(rows.y - rows.y.mean()).sum()
     within = sum(
         np.square(rows.y[leaves == leaf] - rows.y[leaves == leaf].mean()).sum()

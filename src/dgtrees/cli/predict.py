@@ -26,7 +26,9 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Add the probability of every class.")
     ] = False,
-    leaves: Annotated[bool, typer.Option("--leaves", help="Add the leaf of every row.")] = False,
+    leaves: Annotated[
+        bool, typer.Option("--leaves", help="Add the leaf of every row, in every tree.")
+    ] = False,
     target: Annotated[
         str | None,
         typer.Option("--target", "-t", help="Column with the true values, to report a score."),
@@ -101,7 +103,11 @@ def _answers(fitted: Any, X: Any, proba: bool, leaves: bool) -> dict[str, np.nda
         shares = fitted.predict_proba(X)
         columns |= {f"p_{label}": shares[:, k] for k, label in enumerate(fitted.classes_.tolist())}
     if leaves:
-        columns["leaf"] = fitted.apply(X)
+        found = fitted.apply(X)
+        if found.ndim == 1:
+            columns["leaf"] = found
+        else:  # a forest's
+            columns |= {f"leaf_{tree}": found[:, tree] for tree in range(found.shape[1])}
     return columns
 
 

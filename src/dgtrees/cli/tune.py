@@ -62,6 +62,12 @@ def tune(
     """
     if output == "-":
         raise ValueError("dgt tune writes its model again and again: give --output a file")
+    if jobs == 0:  # said before there is a study file
+        raise ValueError(
+            "--jobs must not be 0: give a number, or -1 for as many as there are cores"
+        )
+    if trials < 1:
+        raise ValueError(f"--trials must be at least 1, got {trials}")
     check_output(output)
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
     columns = o.column_options(drop, category, number)

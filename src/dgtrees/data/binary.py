@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -14,11 +16,19 @@ from dgtrees.data.batch import Batch, row_namer
 from dgtrees.data.files import source_name
 from dgtrees.errors import DataError
 
-__all__ = ["ARROW_STREAM", "from_arrow", "from_frame", "from_npz", "from_parquet"]
+__all__ = [
+    "ARROW_STREAM",
+    "from_arrow",
+    "from_frame",
+    "from_npz",
+    "from_parquet",
+    "row_labels",
+]
 
 ARROW_STREAM = b"\xff\xff\xff\xff"
 """How a stream of Arrow messages begins."""
 
+_ROW_LABELS = re.compile(r"__index_level_\d+__")
 _ROWS_A_BATCH = 65_536
 _BATCH_BYTES = 1 << 24
 
@@ -112,8 +122,7 @@ def from_parquet(
     }
     first = min((int(ends[i]) - group.num_rows for i, group in wanted.items()), default=0)
     found = (b for some in _bundles(wanted) for b in file.iter_batches(*some, columns=columns))
-    names = [n for n in file.schema_arrow.names if columns is None or n in columns]
-    for batch in _from_record_batches(found, name, "Parquet", names, first):
+    for batch in _from_record_batches(found, name, "Parquet", file.schema_arrow, first):
         low, high = max(0, start - first), min(batch.rows, stop - first)
         if low < high:
             yield batch if high - low == batch.rows else batch.between(low, high)
@@ -147,21 +156,42 @@ def from_arrow(stream: BinaryIO, name: str) -> Iterator[Batch]:
         else:
             reader = ipc.open_file(_seekable(stream))
             found = (reader.get_batch(i) for i in range(reader.num_record_batches))
-    yield from _from_record_batches(found, name, "Arrow", reader.schema.names)
+    yield from _from_record_batches(found, name, "Arrow", reader.schema)
 
 
 def _from_record_batches(
-    found: Iterator[pa.RecordBatch], name: str, format: str, names: list[str], row: int = 0
+    found: Iterator[pa.RecordBatch], name: str, format: str, schema: pa.Schema, row: int = 0
 ) -> Iterator[Batch]:
+    labels = row_labels(schema)
     while True:
         with _arrow_errors(name, format):
             part = next(found, None)
             if part is None:
                 return
             part.validate(full=True)
-        columns = [pa.chunked_array([column]) for column in part.columns]
-        yield Batch([str(n) for n in names], columns, False, row_namer(row), name)
+        names, columns = _named_columns(part, labels)
+        yield Batch(names, [pa.chunked_array([c]) for c in columns], False, row_namer(row), name)
         row += part.num_rows
+
+
+def row_labels(schema: pa.Schema) -> set[str]:
+    """Names under which pandas has written a nameless index beside the columns of a frame.
+
+    Row labels say where a row stood, which in a sorted table gives the target away. An index with
+    a name is somebody's column.
+    """
+    try:
+        written = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))["index_columns"]
+        return {n for n in written if isinstance(n, str) and _ROW_LABELS.fullmatch(n)}
+    except (ValueError, KeyError, TypeError):  # not pandas', or not as pandas writes it
+        return set()
+
+
+def _named_columns(part: Any, labels: set[str]) -> tuple[list[str], list[Any]]:
+    """Names and columns of a table without row labels."""
+    names = part.schema.names
+    places = [i for i, name in enumerate(names) if name not in labels]
+    return [names[i] for i in places], [part.column(i) for i in places]
 
 
 def from_frame(frame: Any) -> Iterator[Batch]:
@@ -176,7 +206,8 @@ def from_frame(frame: Any) -> Iterator[Batch]:
         columns = [_pandas_column(frame.iloc[:, j], n, name) for j, n in enumerate(names)]
         yield Batch(names, columns, False, row_namer(0), name)
         return
-    yield Batch(list(table.column_names), list(table.columns), False, row_namer(0), name)
+    names, columns = _named_columns(table, row_labels(table.schema))
+    yield Batch(names, columns, False, row_namer(0), name)
 
 
 def _pandas_column(series: Any, column: str, name: str) -> pa.ChunkedArray:

@@ -5,14 +5,16 @@ The files vanish with the process, however it ends. They lie where temporary fil
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from dgtrees.data.rows import Examples
 
-__all__ = ["ScratchRows"]
+__all__ = ["ScratchRows", "on_disk"]
 
 
 class ScratchRows:
@@ -34,6 +36,8 @@ class ScratchRows:
         self._files: list[Any] = []
         self._shapes: list[tuple[np.dtype, tuple[int, ...]]] = []
         self._rows = 0
+        # One an array, so that it does not matter how rows come in batches.
+        self._digests = [hashlib.blake2b(digest_size=16) for _ in range(3)]
 
     def __len__(self) -> int:
         return self._rows
@@ -51,9 +55,15 @@ class ScratchRows:
         if not self._files:
             self._files = [tempfile.TemporaryFile() for _ in arrays]  # noqa: SIM115
             self._shapes = [(array.dtype, array.shape[1:]) for array in arrays]
-        for file, array in zip(self._files, arrays, strict=True):
-            file.write(np.ascontiguousarray(array).tobytes())
+        for file, digest, array in zip(self._files, self._digests, arrays, strict=True):
+            content = np.ascontiguousarray(array).tobytes()
+            file.write(content)
+            digest.update(content)
         self._rows += len(rows.X)
+
+    def digest(self) -> str:
+        """A short text that is another one for other rows, or another order."""
+        return "".join(digest.hexdigest() for digest in self._digests)
 
     def examples(self) -> Examples:
         """All rows written so far; only those that are looked at come into memory."""
@@ -65,3 +75,18 @@ class ScratchRows:
                 for file, (dtype, shape) in zip(self._files, self._shapes, strict=True)
             )
         )
+
+
+def on_disk(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """Parts of an array, one below the other, as an array in a nameless file.
+
+    >>> on_disk([np.zeros(2), np.ones(1)]).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    rows = 0
+    with tempfile.TemporaryFile() as file:
+        for part in parts:
+            file.write(np.ascontiguousarray(part).tobytes())
+            rows += len(part)
+        file.flush()
+        return np.memmap(file, part.dtype, "r+", shape=(rows, *part.shape[1:]))

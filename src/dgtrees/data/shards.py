@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from dgtrees.data.batch import Batch
-from dgtrees.data.binary import from_parquet
+from dgtrees.data.binary import from_parquet, row_labels
 from dgtrees.data.files import open_bytes
 from dgtrees.data.tables import Columns, Table, typed
 from dgtrees.errors import DataError
@@ -129,7 +129,9 @@ def _footer(path: str) -> tuple[pa.Schema, int]:
     with open_bytes(path) as stream:
         try:
             file = parquet.ParquetFile(stream)
-            return file.schema_arrow.remove_metadata(), file.metadata.num_rows
+            labels = row_labels(file.schema_arrow)
+            columns = [field for field in file.schema_arrow if field.name not in labels]
+            return pa.schema(columns), file.metadata.num_rows
         except (pa.ArrowException, OSError) as error:
             reason = " ".join(str(error).split())[:120]
             raise DataError(f"{path}: not a readable Parquet file ({reason})") from error
@@ -149,6 +151,9 @@ def _check_same(found: pa.Schema, expected: pa.Schema, path: str, first: str) ->
             )
     for name in expected.names:
         one, other = found.field(name).type, expected.field(name).type
+        if pa.types.is_dictionary(one) and pa.types.is_dictionary(other):
+            # How categories are numbered is each file's own business.
+            one, other = one.value_type, other.value_type
         if one != other:
             raise DataError(
                 f"{path}, column {name!r}: must be of the type {other} as in {first}, got {one}: "

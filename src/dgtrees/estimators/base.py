@@ -146,8 +146,9 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         first = trainer is None
         if first and hasattr(self, "tree_"):
             raise StateError(
-                "partial_fit cannot go on from a loaded model, which holds the finished tree only: "
-                "keep the estimator that trained it, or start a new one"
+                "partial_fit cannot go on from a model that was loaded or fitted by fit_shards, "
+                "which holds the finished tree only: start a new estimator, or keep the one that "
+                "fit or partial_fit has trained"
             )
         # No cosine and no average: nobody knows which batch will be the last.
         recipe = replace(checked_recipe(self, self._task), schedule="constant", averaging=0.0)

@@ -22,7 +22,7 @@ import dgtrees
 from dgtrees import errors
 from dgtrees.estimators.progress import EpochCallback
 
-__all__ = ["FAILED", "JOB", "MODEL", "PROGRESS", "REPORT", "run", "write_json"]
+__all__ = ["JOB", "MODEL", "PROGRESS", "REPORT", "report_failure", "run", "write_json"]
 
 JOB, PROGRESS, FAILED, REPORT = "job.json", "progress.json", "failed.json", "report.json"
 MODEL, LOG = "model.dgt", "workers.log"
@@ -66,6 +66,13 @@ def run(
                 _end(process)
         _raise_what_failed(process.returncode, place, max_restarts, kept=folder is not None)
         return dgtrees.load(place / MODEL), json.loads((place / REPORT).read_text())
+
+
+def report_failure(place: Path, error: Exception) -> None:
+    """Leave word of an error that a new worker would meet again."""
+    kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _ERRORS]
+    failure = {"kind": kinds[0] if kinds else "StateError", "message": str(error)}
+    write_json(place / FAILED, failure)
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
@@ -139,7 +146,7 @@ def _end(process: subprocess.Popen) -> None:
 def _raise_what_failed(code: int, place: Path, max_restarts: int, kept: bool) -> None:
     if (place / FAILED).exists():
         failed = json.loads((place / FAILED).read_text())
-        raise _ERRORS.get(failed["kind"], errors.StateError)(failed["message"])
+        raise _ERRORS[failed["kind"]](failed["message"])
     if code == 0:
         return
     said = re.findall(

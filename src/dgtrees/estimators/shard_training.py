@@ -6,9 +6,8 @@ Training itself is `learn`'s.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from dgtrees.data.encoder import columns_of
 from dgtrees.data.rows import Examples
-from dgtrees.data.scratch import ScratchRows
+from dgtrees.data.scratch import ScratchRows, on_disk
 from dgtrees.data.shards import Shards, find_shards, row_draws
 from dgtrees.data.summary import TableSummary, sampled_share
 from dgtrees.data.tables import Columns, Table, named
@@ -24,7 +23,7 @@ from dgtrees.data.targets import TargetScan
 from dgtrees.errors import DataError
 from dgtrees.estimators.checks import check_memory, checked_recipe
 from dgtrees.estimators.progress import EpochCallback
-from dgtrees.estimators.storage import parameters_of
+from dgtrees.estimators.shard_identity import check_loss, identity
 from dgtrees.learn.checkpoint import Checkpoints
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.team import Team, restarts
@@ -62,18 +61,20 @@ def train(
     """One worker's part of the training; all workers end with the same fitted estimator."""
     recipe = checked_recipe(model, model._task)
     _check_recipe(model, recipe)
+    if checkpoint is not None:
+        check_loss(recipe.loss)
     model._check_patience(recipe, job.val is not None)
     shards = find_shards(job.shards)
     held_out = None if job.val is None else find_shards(job.val, like=shards)
     reader = _Reader(model, shards, job, team)
     rows, held = reader.encoded(shards, held_out)
-    factors = reader.weigh_classes(rows)
+    weighed = reader.weigh_classes(rows)
     if not model._n_classes:
         low, high = team.max(np.stack([-rows.y.min(axis=0), rows.y.max(axis=0)]))
         model._target_range = -low, high
     check_memory(model.max_depth, model.leaf, rows.X.shape[1], model._outputs_per_leaf, recipe)
     trainer = Trainer(
-        rows,
+        weighed,
         max_depth=int(model.max_depth),
         leaf=model.leaf,
         recipe=recipe,
@@ -84,13 +85,13 @@ def train(
     keeper = None
     if checkpoint is not None:
         Path(checkpoint).mkdir(parents=True, exist_ok=True)
-        about = json.dumps([asdict(job), shards.rows, parameters_of(model), team.size])
+        about = identity(model, recipe, team.gather(reader.digests))
         file = Path(checkpoint, "checkpoint.pt")
         keeper = Checkpoints(file, team, about, _CHECKPOINT_STEPS)
     watched = callbacks if team.rank == 0 else ()
-    result = trainer.fit(rows, held, callbacks=watched, keeper=keeper)
-    model._deliver(*trainer.finish(rows), trainer.scale)
-    model.leaf_rows_ = _leaf_rows(model, rows, factors, team)
+    result = trainer.fit(weighed, held, callbacks=watched, keeper=keeper)
+    model._deliver(*trainer.finish(weighed), trainer.scale)
+    model.leaf_rows_ = _leaf_rows(model, rows, team)
     model.history_, model.best_score_ = result.history, result.best_score
     model.n_iter_ = trainer.epochs
     model.shards_report_ = {
@@ -117,6 +118,7 @@ class _Reader:
         else:
             model._learn_classes(self.classes)
         model._read_table(first.X, first=True)
+        self.digests = "", ""
         self.fraction = 0.0
         if job.val is None:
             self.fraction = model._held_out_share(len(shards)) or 0.0
@@ -129,10 +131,13 @@ class _Reader:
 
     def _learn_encoding(self, shards: Shards, rows: range, columns: int) -> None:
         summary, share = TableSummary(), sampled_share(len(shards), columns)
+        weighty = 0
         for number, table, weight in self._tables(shards, rows):
             # Another key than that of the rows held out.
             sampled = row_draws(self.seed + 2**32, number, len(table)) < share
             summary.add(columns_of(table.X), weight, sampled)
+            weighty += int(np.count_nonzero(weight > 0))
+        _check_any(self.team.gather(weighty), "training")
         whole = TableSummary()
         for part in self.team.gather(summary):
             whole.merge(part)
@@ -151,6 +156,7 @@ class _Reader:
                 for _, table, weight in self._tables(held_out, held_out.share(rank, size)):
                     held.append(_some(self._examples(table, weight), weight > 0))
             self._check_rows(train, "training")
+            self.digests = train.digest(), held.digest()
             if held_out is None and not self.fraction:
                 return train.examples(), None
             self._check_rows(held, "validation")
@@ -169,22 +175,23 @@ class _Reader:
 
     def _check_rows(self, rows: ScratchRows, what: str) -> None:
         counts = self.team.gather(len(rows))
+        _check_any(counts, what)
         if not min(counts):
             raise ValueError(
                 f"every worker must have at least one {what} row, got {sum(counts)} rows for "
                 f"{len(counts)} workers: use fewer workers, or give more rows"
             )
 
-    def weigh_classes(self, rows: Examples) -> np.ndarray | None:
-        """Bring class weights into the rows' weights; factors of the classes if there are any."""
+    def weigh_classes(self, rows: Examples) -> Examples:
+        """The same rows with class weights in their weights, if there are any."""
         model = self.model
         if getattr(model, "class_weight", None) is None:
-            return None
+            return rows
         mass = np.bincount(rows.y, weights=rows.weight, minlength=model._n_classes)
         mass = self.team.sum(mass)
         factors = model._class_factors(mass, mass.sum())
-        rows.weight[:] *= factors[rows.y]
-        return factors
+        weights = self.team.parts(rows, lambda part: part.weight * factors[part.y])
+        return replace(rows, weight=on_disk(weights))
 
 
 def scan_target(
@@ -207,12 +214,19 @@ def _some(rows: Examples, chosen: np.ndarray) -> Examples:
     return Examples(rows.X[chosen], rows.y[chosen], rows.weight[chosen])
 
 
-def _leaf_rows(model: Any, rows: Examples, factors: np.ndarray | None, team: Team) -> np.ndarray:
+def _check_any(counts: list[int], what: str) -> None:
+    if not sum(counts):
+        raise ValueError(
+            f"at least one {what} row must weigh more than 0, got none: check the weights and "
+            "validation_fraction, or give more rows"
+        )
+
+
+def _leaf_rows(model: Any, rows: Examples, team: Team) -> np.ndarray:
     """Weight of the training rows in every leaf, before class weights."""
 
     def visits(part: Examples) -> np.ndarray:
-        weight = part.weight if factors is None else part.weight / factors[part.y]
-        return model.tree_.visits(part.X, weight)[1]
+        return model.tree_.visits(part.X, part.weight)[1]
 
     return team.sum(sum(team.parts(rows, visits)))  # type: ignore[arg-type]
 

@@ -34,8 +34,7 @@ def main(folder: str) -> None:
                 launch.write_json(place / launch.REPORT, model.shards_report_)
     except (DGTreesError, ValueError, TypeError, ImportError, MemoryError) as error:
         # A new worker would meet the same: whoever waits is told, and starts no other.
-        failure = {"kind": type(error).__name__, "message": str(error)}
-        launch.write_json(place / launch.FAILED, failure)
+        launch.report_failure(place, error)
         raise
 
 

@@ -109,7 +109,14 @@ def class_factors(
         return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
         return total / (len(classes) * np.where(mass > 0, mass, 1.0))
-    return compute_class_weight(class_weight, classes=classes, y=classes)
+    factors = compute_class_weight(class_weight, classes=classes, y=classes)
+    for label, factor in zip(classes.tolist(), factors.tolist(), strict=True):
+        if not 0 <= factor < np.inf:
+            raise ValueError(
+                f"class_weight must be finite and at least 0, got {factor} for the class "
+                f"{label!r}: give 0 to a class that is not to count"
+            )
+    return factors
 
 
 class ValueTarget(RegressorMixin, TableEstimator):

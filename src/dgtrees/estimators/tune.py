@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import root_mean_squared_error
 
+from dgtrees.data.fingerprint import fingerprint
 from dgtrees.errors import StateError
 from dgtrees.estimators import parallel
 from dgtrees.estimators.classifier import DGTClassifier
@@ -130,7 +131,7 @@ class Search:
             raise ValueError(f"trials must be at least 1, got {trials}")
         at_once = parallel.workers(n_jobs)
         parts = self._parts(X, y, weight, validation, validation_fraction)
-        self._check_data(_fingerprint(parts))
+        self._check_data(fingerprint(part for rows in parts for part in rows))
         for start in range(0, trials, at_once):
             asked = [self.study.ask() for _ in range(min(at_once, trials - start))]
             settings = [self._parameters(trial) for trial in asked]
@@ -139,6 +140,10 @@ class Search:
                 self._tell(trial, result)
                 if callback is not None:
                     callback()
+            if self._best_score() is None:
+                # A setting that cannot be trained is one not to choose; but where none can,
+                # something else is wrong.
+                raise results[0]
         best = self.best()
         if _sha256(self.model_path) != self.study.user_attrs.get("model"):
             # An older run's best, whose file is gone or has been written over since.
@@ -150,12 +155,8 @@ class Search:
         """Note a trial's result, and save its tree if it is the best so far."""
         best_before = self._best_score()
         if isinstance(result, Exception):
-            # A setting that cannot be trained is one not to choose; but where not even the first
-            # one can, something else is wrong.
             trial.set_user_attr("error", str(result))
             self.study.tell(trial, state=_optuna().trial.TrialState.FAIL)
-            if best_before is None:
-                raise result
             return
         model, score = result
         self.study.tell(trial, score)
@@ -279,23 +280,13 @@ def _tried(task: str, parts: Any, parameters: dict[str, Any]) -> tuple[Any, floa
     """A model and its validation score, or why there is none."""
     try:
         model = _fitted(task, parts, parameters)
-    except (ValueError, FloatingPointError) as error:
+    except (ValueError, FloatingPointError, StateError) as error:  # a StateError if it diverges
         return error
     del model._trainer_  # only the finished tree goes back to whoever asked
     X, y, weight = parts[1]
     if task == "classification":
         return model, float(model.score(X, y, sample_weight=weight))
     return model, float(root_mean_squared_error(y, model.predict(X), sample_weight=weight))
-
-
-def _fingerprint(parts: Any) -> str:
-    """A hash of the targets and columns that a search is about."""
-    digest = hashlib.sha256()
-    for X, y, _ in parts:
-        names = getattr(X, "column_names", None) or [str(np.shape(X))]
-        digest.update("\n".join(map(str, names)).encode())
-        digest.update(np.asarray(y).astype(str).tobytes())
-    return digest.hexdigest()
 
 
 def _sha256(path: Path) -> str | None:

@@ -19,7 +19,6 @@ __all__ = [
     "normalized",
     "refit_from_sums",
     "refit_leaves",
-    "split_gains",
 ]
 
 
@@ -103,17 +102,11 @@ def _refit_linear(
     return tree.with_leaves(values, slopes)
 
 
-def split_gains(
-    tree: ObliqueTree, leaves: np.ndarray, target: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
+def _gains(tree: ObliqueTree, sums: np.ndarray) -> np.ndarray:
     """How much every split lowers the squared error of the best constants below it, (nodes,).
 
     For one-hot classes that is the Gini impurity, as in CART's importances.
     """
-    return _gains(tree, leaf_sums(tree, leaves, target, weight))
-
-
-def _gains(tree: ObliqueTree, sums: np.ndarray) -> np.ndarray:
     total = np.vstack(tree.totals(sums))
     mass = np.maximum(total[:, 0], 1e-300)
     error = total[:, -1] - np.square(total[:, 1:-1]).sum(axis=1) / mass
