@@ -44,7 +44,7 @@ format: $(SET_UP)
 	$(BIN)/ruff format .
 
 refresh: $(SET_UP)
-	$(BIN)/python docs/refresh.py docs/quickstart.md docs/tables.md docs/command.md docs/data.md docs/bandits.md docs/explain.md docs/export.md docs/speed.md
+	$(BIN)/python docs/refresh.py docs/quickstart.md docs/tables.md docs/command.md docs/data.md docs/bandits.md docs/explain.md docs/export.md docs/forests.md docs/speed.md
 
 gallery: $(SET_UP)
 	$(BIN)/python docs/gallery.py
