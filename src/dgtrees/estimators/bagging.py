@@ -24,7 +24,6 @@ from dgtrees.estimators.progress import progress_bar
 from dgtrees.estimators.tables import TableEstimator
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.scaling import moments
-from dgtrees.model import file as model_file
 from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.oblique import ObliqueTree
 
@@ -47,10 +46,6 @@ class ForestEstimator(TableEstimator):
         return None  # rows that a tree has not drawn are held out anyway
 
     # Subclasses' part
-
-    def _emphasis(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
-        """Factor by which class weights change the weight of every row, if they do."""
-        return None
 
     def _forest(self, trees: list[ObliqueTree]) -> ObliqueForest:
         raise NotImplementedError
@@ -194,7 +189,7 @@ class ForestEstimator(TableEstimator):
     ) -> list[tuple[ObliqueTree, np.ndarray]]:
         from dgtrees.learn.bagging import grow
 
-        emphasis = self._emphasis(train.y, train.weight)
+        emphasis = self._row_factors(train.y, train.weight)
         # Sent to every worker: without the numbers of the table's rows, which only we need.
         shared = (replace(train, number=None), emphasis, validation, growing)
         seeds = [_tree_seed(seed, number) for number in numbers]
@@ -271,17 +266,7 @@ class ForestEstimator(TableEstimator):
     def save(self, path: Any) -> None:
         """Write the fitted forest to one file, which `dgtrees.load` reads without torch."""
         check_is_fitted(self, "forest_")
-        header, arrays = storage.described(self)
-        header |= {
-            "oob_score": getattr(self, "oob_score_", None),
-            "combine": self.forest_.combine,
-        }
-        arrays |= {
-            "leaf_rows": np.concatenate(self.leaf_rows_),
-            "encoded_feature_scale": self.encoded_feature_scale_,
-        }
-        arrays |= self._more_arrays() | model_file.forest_arrays(self.forest_.trees)
-        model_file.write(path, header, arrays)
+        storage.save_forest(self, path)
 
     def _more_arrays(self) -> dict[str, np.ndarray]:
         """Arrays that a file holds besides the trees."""
@@ -290,31 +275,9 @@ class ForestEstimator(TableEstimator):
     def _take_more_arrays(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore what `_more_arrays` gave."""
 
-    def _target_for_file(self) -> dict[str, Any]:
-        return {}
-
-    def _target_from_file(self, header: dict[str, Any]) -> None:
-        """Restore what `_target_for_file` wrote."""
-
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-        with storage.naming(cls):
-            model = storage.begun(cls, header, arrays)
-            trees = model_file.forest_from(arrays)
-            leaves = [tree.n_leaves for tree in trees]
-            rows, scale = arrays["leaf_rows"], arrays["encoded_feature_scale"]
-            more = {
-                "rows a leaf": (rows.shape, (sum(leaves),)),
-                "scales": (scale.shape, (trees[0].n_features,)),
-            }
-            storage.check_fit(model, trees[0], more)
-            model.leaf_rows_ = np.split(rows, np.cumsum(leaves)[:-1])
-            model.encoded_feature_scale_ = scale
-            model.forest_ = replace(model._forest(trees), combine=header["combine"])
-            model._take_more_arrays(arrays)
-            if header["oob_score"] is not None:
-                model.oob_score_ = float(header["oob_score"])
-        return model
+        return storage.restored_forest(cls, header, arrays)
 
 
 def _whole(value: Any) -> bool:

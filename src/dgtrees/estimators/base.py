@@ -48,11 +48,8 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
 
     def _training_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Weights to train with, after class weights if there are any."""
-        return weight
-
-    def _class_factors(self, mass: np.ndarray, total: float) -> np.ndarray:
-        """What the rows of every class weigh more, where they weigh `mass` of `total` so far."""
-        raise NotImplementedError
+        factors = self._row_factors(y, weight)
+        return weight if factors is None else weight * factors
 
     def _check_patience(self, recipe: Recipe, validated: bool) -> None:
         """Refuse to wait for a better validation score where there is nothing to validate with."""
@@ -231,12 +228,6 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         """Write the fitted model to one file, which `dgtrees.load` reads without torch."""
         check_is_fitted(self, "tree_")
         storage.save(self, path)
-
-    def _target_for_file(self) -> dict[str, Any]:
-        return {}
-
-    def _target_from_file(self, header: dict[str, Any]) -> None:
-        """Restore what `_target_for_file` wrote."""
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> DGTEstimator:

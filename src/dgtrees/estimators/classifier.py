@@ -8,7 +8,7 @@ import numpy as np
 
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.checks import unchanged_on_error
-from dgtrees.estimators.targets import ClassTarget, class_factors
+from dgtrees.estimators.targets import ClassTarget
 from dgtrees.learn.recipe import Recipe
 
 __all__ = ["DGTClassifier"]
@@ -115,15 +115,6 @@ class DGTClassifier(ClassTarget, DGTEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    def _training_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        if self.class_weight is None:
-            return weight
-        mass = np.bincount(y, weights=weight, minlength=len(self.classes_))
-        return weight * self._class_factors(mass, weight.sum())[y]
-
-    def _class_factors(self, mass: np.ndarray, total: float) -> np.ndarray:
-        return class_factors(self.class_weight, self.classes_, mass, total)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None

@@ -13,7 +13,7 @@ from dgtrees.data.rows import Examples
 from dgtrees.errors import StateError
 from dgtrees.estimators.bagging import ForestEstimator
 from dgtrees.estimators.intervals import Intervals
-from dgtrees.estimators.targets import ClassTarget, ValueTarget, class_factors
+from dgtrees.estimators.targets import ClassTarget, ValueTarget
 from dgtrees.learn.recipe import Recipe
 from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.oblique import ObliqueTree
@@ -133,12 +133,6 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
         if self.voting not in _VOTING:
             raise ValueError(f"voting must be one of {', '.join(_VOTING)}, got {self.voting!r}")
         return super()._checked_recipe()
-
-    def _emphasis(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
-        if self.class_weight is None:
-            return None
-        mass = np.bincount(y, weights=weight, minlength=len(self.classes_))
-        return class_factors(self.class_weight, self.classes_, mass, weight.sum())[y]
 
     def _forest(self, trees: list[ObliqueTree]) -> ObliqueForest:
         return ObliqueForest(tuple(trees), _VOTING[self.voting])

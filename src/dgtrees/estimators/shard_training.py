@@ -189,7 +189,7 @@ class _Reader:
             return rows
         mass = np.bincount(rows.y, weights=rows.weight, minlength=model._n_classes)
         mass = self.team.sum(mass)
-        factors = model._class_factors(mass, mass.sum())
+        factors = model._class_factors(mass)
         weights = self.team.parts(rows, lambda part: part.weight * factors[part.y])
         return replace(rows, weight=on_disk(weights))
 

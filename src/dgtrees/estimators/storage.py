@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,9 @@ __all__ = [
     "naming",
     "parameters_of",
     "restored",
+    "restored_forest",
     "save",
+    "save_forest",
     "unfitted",
 ]
 
@@ -58,6 +60,40 @@ def restored(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray]) 
         if model.encoded_feature_scale_ is not None:
             more["scales"] = (model.encoded_feature_scale_.shape, (tree.n_features,))
         check_fit(model, tree, more)
+    return model
+
+
+def save_forest(model: Any, path: Any) -> None:
+    """Write a fitted forest."""
+    header, arrays = described(model)
+    header |= {"oob_score": getattr(model, "oob_score_", None), "combine": model.forest_.combine}
+    arrays |= {
+        "leaf_rows": np.concatenate(model.leaf_rows_),
+        "encoded_feature_scale": model.encoded_feature_scale_,
+    }
+    arrays |= model._more_arrays() | model_file.forest_arrays(model.forest_.trees)
+    model_file.write(path, header, arrays)
+
+
+def restored_forest(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """The forest that `save_forest` wrote."""
+    with naming(kind):
+        model = begun(kind, header, arrays)
+        trees = model_file.forest_from(arrays)
+        leaves = [tree.n_leaves for tree in trees]
+        rows, scale = arrays["leaf_rows"], arrays["encoded_feature_scale"]
+        more = {
+            "rows a leaf": (rows.shape, (sum(leaves),)),
+            "scales": (scale.shape, (trees[0].n_features,)),
+        }
+        check_fit(model, trees[0], more)
+        model.leaf_rows_ = np.split(rows, np.cumsum(leaves)[:-1])
+        model.encoded_feature_scale_ = scale
+        # As it was combined, whatever its parameters were set to since.
+        model.forest_ = replace(model._forest(trees), combine=header["combine"])
+        model._take_more_arrays(arrays)
+        if header["oob_score"] is not None:
+            model.oob_score_ = float(header["oob_score"])
     return model
 
 

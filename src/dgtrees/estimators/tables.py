@@ -65,6 +65,10 @@ class TableEstimator(BaseEstimator):
         """`_outputs` of a single row of numbers, (outputs,)."""
         return self._outputs(self._row_to_predict(x, encoded=False)[None])[0]
 
+    def _row_factors(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+        """What class weights multiply the weight of every row by; None where there are none."""
+        return None
+
     def _held_out_share(self, rows: int) -> float | None:
         """Share of the training rows to validate with where no others are given."""
         return self.validation_fraction

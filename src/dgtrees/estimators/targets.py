@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 from dgtrees.errors import StateError
 from dgtrees.estimators.tables import TableEstimator
 
-__all__ = ["ClassTarget", "ValueTarget", "class_factors"]
+__all__ = ["ClassTarget", "ValueTarget"]
 
 
 class ClassTarget(ClassifierMixin, TableEstimator):
@@ -26,6 +26,8 @@ class ClassTarget(ClassifierMixin, TableEstimator):
 
     _task = "classification"
     classes_: np.ndarray
+    class_weight: Any = None
+    """ "balanced", or a dict, where an estimator has such a parameter."""
 
     @property
     def _n_classes(self) -> int:
@@ -68,6 +70,24 @@ class ClassTarget(ClassifierMixin, TableEstimator):
     def _class_list(self) -> list:
         return self.classes_.tolist()
 
+    def _class_factors(self, mass: np.ndarray) -> np.ndarray:
+        """What class weights multiply rows of every class by, where they weigh `mass` so far."""
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            return mass.sum() / (len(self.classes_) * np.where(mass > 0, mass, 1.0))
+        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
+        for label, factor in zip(self.classes_.tolist(), factors.tolist(), strict=True):
+            if not 0 <= factor < np.inf:
+                raise ValueError(
+                    f"class_weight must be finite and at least 0, got {factor} for the class "
+                    f"{label!r}: give 0 to a class that is not to count"
+                )
+        return factors
+
+    def _row_factors(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+        if self.class_weight is None:
+            return None
+        return self._class_factors(np.bincount(y, weight, len(self.classes_)))[y]
+
     def predict(self, X: Any) -> np.ndarray:
         """Most probable class of every row."""
         scores = self._outputs(X)
@@ -99,24 +119,6 @@ class ClassTarget(ClassifierMixin, TableEstimator):
 
     def _target_from_file(self, header: dict[str, Any]) -> None:
         self.classes_ = np.array(header["classes"], dtype=np.dtype(header["classes_dtype"]))
-
-
-def class_factors(
-    class_weight: Any, classes: np.ndarray, mass: np.ndarray, total: float
-) -> np.ndarray:
-    """Factor of every class, by "balanced" or a dict, where `mass` is the weight of its rows."""
-    if class_weight is None:
-        return np.ones(len(classes))
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        return total / (len(classes) * np.where(mass > 0, mass, 1.0))
-    factors = compute_class_weight(class_weight, classes=classes, y=classes)
-    for label, factor in zip(classes.tolist(), factors.tolist(), strict=True):
-        if not 0 <= factor < np.inf:
-            raise ValueError(
-                f"class_weight must be finite and at least 0, got {factor} for the class "
-                f"{label!r}: give 0 to a class that is not to count"
-            )
-    return factors
 
 
 class ValueTarget(RegressorMixin, TableEstimator):
