@@ -65,6 +65,11 @@ def test_ray_gives_the_same_forest_and_keeps_shared_data_once(ray_cluster, expec
         assert parallel.run(os.path.join, ("a",), ["x", "y"], n_jobs=1) == ["a/x", "a/y"]
         with pytest.raises(TypeError, match=r"^join"):  # the cause itself, not Ray's report of it
             parallel.run(os.path.join, ("a",), [1, 2])
+        # Tasks that fail together: what is still under way is left alone, for Ray aborts the
+        # whole process when a task is cancelled just as it starts.
+        for _ in range(20):
+            with pytest.raises(TypeError, match=r"^join"):
+                parallel.run(os.path.join, ("a",), [1, 2, 3, 4, 5, 6])
 
 
 @pytest.mark.filterwarnings("ignore")

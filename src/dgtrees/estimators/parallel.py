@@ -19,6 +19,9 @@ __all__ = ["run", "workers"]
 _RETRIES = 3
 """Workers that may die under one task before Ray gives it up."""
 
+_AHEAD = 2
+"""Tasks handed to Ray for every core it has: one to work on, one that is ready when it ends."""
+
 
 def run(
     function: Callable,
@@ -51,7 +54,7 @@ def workers(n_jobs: int | None = None) -> int:
     jobs = active_jobs if n_jobs is None else n_jobs
     if not _is_ray(backend) or (jobs is not None and jobs > 0):
         return effective_n_jobs(n_jobs)
-    return max(1, int(_connected().cluster_resources().get("CPU", 1)))
+    return _cores(_connected())
 
 
 def _is_ray(backend: Any) -> bool:
@@ -67,6 +70,10 @@ def _connected() -> Any:
     return ray
 
 
+def _cores(ray: Any) -> int:
+    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
 def _on_ray(
     function: Callable,
     shared: Sequence[Any],
@@ -78,14 +85,16 @@ def _on_ray(
     ray = _connected()
     remote = ray.remote(function).options(**{"max_retries": _RETRIES, **options})
     references = [ray.put(item) for item in shared]
-    # The cluster's own scheduler decides how many run at once, unless fewer are asked for.
-    limit = len(tasks) if n_jobs is None or n_jobs < 0 else max(1, n_jobs)
     waiting = list(enumerate(tasks))[::-1]
     running: dict[Any, int] = {}
     results: list[Any] = [None] * len(tasks)
     finished = 0
     try:
         while waiting or running:
+            # Asked again each time: a cluster may grow. What was handed over when an error or an
+            # interrupt comes is left to end by itself, and so it must be little: to cancel a task
+            # that is just being started can abort the whole process (Ray 2.60).
+            limit = _AHEAD * _cores(ray) if n_jobs is None or n_jobs < 0 else max(1, n_jobs)
             while waiting and len(running) < limit:
                 number, task = waiting.pop()
                 running[remote.remote(*references, task)] = number
@@ -97,7 +106,4 @@ def _on_ray(
                     done(finished)
     except ray.exceptions.RayTaskError as error:
         raise (error.cause or error) from error
-    finally:
-        for reference in running:  # after an error or an interrupt
-            ray.cancel(reference, force=True)
     return results
