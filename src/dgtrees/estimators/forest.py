@@ -205,7 +205,7 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
     >>> from sklearn.datasets import load_diabetes
     >>> from dgtrees import DGTForestRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> forest = DGTForestRegressor(n_estimators=10, max_depth=3, random_state=0).fit(X, y)
+    >>> forest = DGTForestRegressor(n_estimators=4, max_depth=3, random_state=0).fit(X, y)
     >>> low, high = forest.predict_interval(X[:1], coverage=0.9)[0]
     >>> bool(low < forest.predict(X[:1])[0] < high)
     True

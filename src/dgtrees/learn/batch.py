@@ -65,7 +65,8 @@ Callback = Callable[[int, int, dict[str, float]], "bool | None"]
 class _OneThread:
     """One thread while any training runs; the caller's settings again after the last.
 
-    Counted, because trainings in several threads of a process begin and end in any order.
+    Counted, because trainings in several threads of a process begin and end in any order. That is
+    for what a process has once (BLAS); OpenMP's number belongs to the thread that asks for it.
     """
 
     lock = threading.Lock()
@@ -78,10 +79,14 @@ class _OneThread:
 def one_thread() -> Iterator[None]:
     """Run torch and BLAS on one thread: the same sums, and so the same tree, on every machine."""
     with _OneThread.lock:
+        # Asking has torch set a new thread up, which changes numbers of the whole process: it must
+        # be over before a training begins.
+        here = torch.get_num_threads()
+        mine = threadpool_limits(limits=1, user_api="openmp")
         if _OneThread.running == 0:
-            _OneThread.before = torch.get_num_threads()
+            _OneThread.before = here
             _OneThread.limits = threadpool_limits(limits=1)
-            torch.set_num_threads(1)
+        torch.set_num_threads(1)
         _OneThread.running += 1
     try:
         yield
@@ -91,6 +96,7 @@ def one_thread() -> Iterator[None]:
             if _OneThread.running == 0:
                 _OneThread.limits.restore_original_limits()
                 torch.set_num_threads(_OneThread.before)
+        mine.restore_original_limits()
 
 
 def make_module(
