@@ -11,8 +11,8 @@ import numpy as np
 
 __all__ = ["available_threads", "checked_row", "checked_rows", "split_rows"]
 
-# Below this many multiply-adds a batch is done before a second thread has started.
-_THREADING_PAYS = 2_000_000
+# Below this many multiply-adds a batch is nearly done before a second thread has started.
+_THREADING_PAYS = 10_000_000
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -78,5 +78,7 @@ def split_rows(
         work(0, rows)
         return
     edges = np.linspace(0, rows, threads + 1).astype(int)
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, edges[:-1], edges[1:]))
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = pool.map(work, edges[1:-1], edges[2:])
+        work(0, edges[1])  # a share for the thread that would else wait
+        list(others)
