@@ -59,7 +59,8 @@ def list_experiments(results: Results = None, json: o.Json = False, quiet: o.Qui
     lines = [f"{'name':<23} {'done':>5} {'of':>5} {'absent':>7}  what"]
     for item in found:
         numbers = f"{item['done']:>5} {item['cells']:>5} {item['absent']:>7}"
-        lines.append(f"{item['name']:<23} {numbers}  {item['title']}")
+        reads = "" if item["cells"] + item["absent"] else ", read off the runs of others"
+        lines.append(f"{item['name']:<23} {numbers}  {item['title']}{reads}")
     done, cells = (sum(item[key] for item in found) for key in ("done", "cells"))
     lines.append(f"\n{done} of {cells} runs done; dgt paper run goes on with the cheapest")
     say({"experiments": found}, "\n".join(lines), as_json=json, quiet=quiet, clear=True)
