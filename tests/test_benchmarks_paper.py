@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -217,6 +218,7 @@ def test_verdicts():
     assert statistics.p_value(same, statistics.summary([2.0, 2.0])) == 0.0
     assert statistics.best({"a": low, "b": high, "c": low}, "rmse") == {"a", "c"}
     assert statistics.best({"a": low, "b": high}, "auc") == {"b"}
+    assert statistics.best({"a": low}, "auc") == set()  # the best of what?
 
 
 @pytest.mark.parametrize("module", [statistics, progress])
@@ -237,6 +239,7 @@ RUN = """
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from benchmarks.paper import experiment as declared, runner, work
 known = declared.smoke(declared.experiments()["regression"], work.QUICK)
 cells = [c for c in declared.cells(known, 20) if c.method in ("cart", "ridge")]
@@ -421,3 +424,26 @@ def test_without_the_repository_the_command_says_so(tmp_path, monkeypatch, capsy
     assert dgt(["paper", "list"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "needs the repository" in line
+
+
+def test_fingerprints_are_kept_until_their_source_changes(tmp_path, monkeypatch):
+    source = tmp_path / "source" / "molecules.csv"
+    source.parent.mkdir()
+    source.write_text("C")
+    made = []
+
+    def load(name, shuffle, folder):
+        X = np.random.default_rng(len(made)).integers(0, 2, (6, 4)).astype(np.float32)
+        made.append(data.Split(name, X, np.arange(6), X[:2], np.arange(2), X[:1], np.arange(1)))
+        return made[-1]
+
+    monkeypatch.setattr(data, "load", load)
+    monkeypatch.setattr(data, "status", lambda *_: SimpleNamespace(folder=source.parent))
+    monkeypatch.setattr(data.tempfile, "gettempdir", lambda: str(tmp_path))
+    for _ in range(2):
+        split = data.parts("hiv", 0)
+        assert len(made) == 1 and split.X_train.dtype == np.float32
+        assert np.array_equal(split.X_train, made[0].X_train)
+        assert np.array_equal(split.y_test, made[0].y_test)
+    source.write_text("CC")
+    assert np.array_equal(data.parts("hiv", 0).X_train, made[1].X_train)

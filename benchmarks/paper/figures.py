@@ -16,6 +16,22 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 _COLUMNS = 3
+_COLOURS = {
+    "dgt-default": "C0",
+    "dgt-paper": "C1",
+    "dgt-linear": "C2",
+    "tao": "C3",
+    "lcn": "C4",
+    "cart": "C5",
+    "tel": "C6",
+    "pat": "C8",
+    "cbf": "C3",
+    "vw-paper": "C7",
+    "vw-best": "C9",
+    "linear-paper": "C7",
+    "linear-default": "C9",
+}
+"""A method has one colour in all figures; bandits' rivals are in no figure with those of labels."""
 _METRICS = {"rmse": "test RMSE", "accuracy": "test accuracy %", "auc": "test AUC"}
 
 
@@ -39,10 +55,9 @@ def _panels(count: int) -> tuple[Any, list[Any]]:
 
 
 def _style(found: Found, name: str) -> dict[str, Any]:
-    """A colour a method, the same in all panels; ours thick."""
-    place = list(found.methods()).index(name)
-    ours = name in found.experiment.ours
-    return {"color": f"C{place % 10}", "linewidth": 2.2 if ours else 1.2, "marker": ".", "ms": 5}
+    """A colour a method, the same everywhere; ours thick."""
+    width = 2.2 if name in found.experiment.ours else 1.2
+    return {"color": _COLOURS.get(name, "black"), "linewidth": width, "marker": ".", "ms": 5}
 
 
 def _finish(figure: Any, axes: list[Any], path: Path) -> None:
@@ -60,7 +75,10 @@ def _finish(figure: Any, axes: list[Any], path: Path) -> None:
 
 
 def curves(found: Found, path: Path) -> bool:
-    """Held-out scores against queries, with 95 % confidence intervals; whether there were any."""
+    """Held-out scores against queries, with 95 % confidence intervals; whether there were any.
+
+    Two runs have no interval worth drawing: it would be nine deviations wide.
+    """
     datasets = found.datasets()
     if not datasets:
         return False
@@ -74,12 +92,12 @@ def curves(found: Found, path: Path) -> bool:
             # Sets that are shuffled anew may have streams of other lengths: places, then means.
             queries = np.mean([curve["queries"] for curve in made], axis=0)
             values = np.array([curve["held_out"] for curve in made])
-            mean, half = values.mean(axis=0), half_interval(values)
-            style = _style(found, name)
+            mean, style = values.mean(axis=0), _style(found, name)
             ax.plot(queries, mean, label=title, **style)
-            ax.fill_between(
-                queries, mean - half, mean + half, color=style["color"], alpha=0.2, lw=0
-            )
+            if len(values) > 2:
+                half = half_interval(values)
+                shade = {"color": style["color"], "alpha": 0.2, "lw": 0}
+                ax.fill_between(queries, mean - half, mean + half, **shade)
         ax.set(xscale="log", title=known.title, xlabel="queries", ylabel=_METRICS[known.metric])
         if known.metric == "rmse":
             ax.set_yscale("log")

@@ -22,18 +22,19 @@ Gradient Descent* (TMLR 2022), run again with this library on the data sets that
 `benchmarks/paper/results`, one file a run; `benchmarks/paper/experiments` says what is compared.
 This page is as complete as the records are.
 
-**How to read it.** Figures are means and sample deviations over runs that differ in their seed;
-the number of runs is in brackets, their seeds are 0, 1, 2 and so on. A seed is also a shuffle of
-the data sets that have no test part of their own (Abalone, Comp-Activ: five shuffles, as in the
-paper). Ridge and nearly so CART do not depend on the seed: their ten runs on five shuffles are
-five, each twice. Settings are chosen on validation rows, with seed 0 for all seeds where a fit is
-expensive; test rows are looked at once, by the model that was chosen. RMSE is in the units of the
-data, Ailerons in 1e-4. Bold is the best of a row, of methods with at least two runs, and what does
-not differ from it significantly, by an unpaired t-test at {level} as in the paper, which has 10
-runs of each of its figures. Rows called *paper* are what the paper reports, at its best heights.
-"DGT, default" is this library's own recipe, "DGT, the paper's recipe" the paper's, both as hard
-trees. The grids, what was chosen and what a run costs are in [settings and
-costs](paper/settings.md).
+**How to read it.** Figures are means and sample deviations over runs that differ in their seed; the
+number of runs is in brackets, their seeds are 0, 1, 2 and so on. A seed is also a shuffle of the
+data sets that have no test part of their own (Abalone, Comp-Activ: five shuffles, as in the paper).
+Ridge and nearly so CART do not depend on the seed: their ten runs on five shuffles are five, each
+twice. Settings are chosen on validation rows, with seed 0 for all seeds where a fit is expensive;
+test rows are looked at once, by the model that was chosen. RMSE is in the units of the data,
+Ailerons in 1e-4. Bold is the best of a row, of methods with at least two runs where there are
+several, and what does not differ from it significantly, by an unpaired t-test at {level} as in the
+paper, which has 10 runs of each of its figures. Curves of at least three runs are shaded with the
+95 % confidence interval of their mean; bars are deviations. Rows called *paper* are what the paper
+reports, at its best heights. "DGT, default" is this library's own recipe, "DGT, the paper's recipe"
+the paper's, both as hard trees. The grids, what was chosen and what a run costs are in [settings
+and costs](paper/settings.md).
 """
 
 

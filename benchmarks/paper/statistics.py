@@ -77,8 +77,8 @@ def verdict(a: Summary, b: Summary, metric: str) -> str | None:
 
 
 def best(found: dict[str, Summary], metric: str) -> set[str]:
-    """The best of several, and those that it is not significantly better than."""
-    if not found:
+    """The best of several, and those that it is not significantly better than; none of one."""
+    if len(found) < 2:
         return set()
     sign = 1.0 if metric == "rmse" else -1.0
     first = min(found, key=lambda name: sign * found[name].mean)

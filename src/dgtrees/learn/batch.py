@@ -85,7 +85,7 @@ def one_thread() -> Iterator[None]:
         mine = threadpool_limits(limits=1, user_api="openmp")
         if _OneThread.running == 0:
             _OneThread.before = here
-            _OneThread.limits = threadpool_limits(limits=1)
+            _OneThread.limits = threadpool_limits(limits=1, user_api="blas")
         torch.set_num_threads(1)
         _OneThread.running += 1
     try:
