@@ -119,6 +119,18 @@ def test_a_changed_declaration_is_another_run_and_a_changed_estimate_is_not(tmp_
     assert replace(cell, grid=cell.grid[:1]).record(tmp_path) is None
 
 
+def test_a_changed_default_recipe_is_another_run_for_who_shows_it(monkeypatch):
+    cells = smoke_cells("regression", "dgt-default") + smoke_cells("regression", "dgt-paper")
+    before = [cell.declared for cell in cells]
+    recipe = replace(declared.RECIPES["default"]["regression"], learning_rate=1.0)
+    changed = declared.RECIPES["default"] | {"regression": recipe}
+    monkeypatch.setitem(declared.RECIPES, "default", changed)
+    assert [cell.declared == known for cell, known in zip(cells, before, strict=True)] == [
+        False,
+        True,
+    ]
+
+
 # Cells
 
 

@@ -103,6 +103,8 @@ def test_a_loss_of_ones_own(numbers):
     "options",
     [
         {"path": "product"},
+        {"quantizer": "sign"},
+        {"quantizer": "margin"},
         {"quantizer": "scaled_sign"},
         {"quantizer": "lsq"},
         {"quantizer": "annealed"},

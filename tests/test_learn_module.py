@@ -110,6 +110,23 @@ def test_annealed_training_mixes_leaves_and_has_the_exact_gradient(seed, path, h
     np.testing.assert_allclose(tree(x).detach().numpy(), tree.harden().predict(x.numpy()))
 
 
+@given(seed=seeds, path=st.sampled_from(["sum", "product"]), height=st.integers(1, 5))
+def test_margins_pick_one_leaf_and_pass_on_the_gradient_of_the_mixture(seed, path, height):
+    tree = make(seed, max_depth=height, path=path, quantizer="margin")
+    tree.quantizer.set_progress(0.3)
+    x, target = torch.randn(12, 5).double(), torch.randn(12, 3).double()
+    output = tree(x)
+    np.testing.assert_allclose(output.detach().numpy(), tree.harden().predict(x.numpy()))
+    decisions = 2 * torch.sigmoid(tree.quantizer.steepness * tree.activations(x)) - 1
+    mixture = reference.soft_leaves(decisions, path) @ tree.leaf_values.detach()
+    # The loss's derivative at the leaf that was picked, carried to the decisions by the mixture.
+    slope = 2 * (output - target).detach()
+    wanted = torch.autograd.grad((mixture * slope).sum(), list(tree.layers.parameters()))
+    mine = torch.autograd.grad((output - target).square().sum(), list(tree.layers.parameters()))
+    for one, other in zip(mine, wanted, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-10, rtol=1e-8)
+
+
 @pytest.mark.parametrize("leaf", ["constant", "linear"])
 @pytest.mark.parametrize("quantizer", sorted(QUANTIZERS))
 @pytest.mark.parametrize("n_layers", [1, 3])

@@ -37,7 +37,10 @@ def trainer(rows, recipe, classes=0, leaf="constant", depth=3, seed=0):
         ({"learning_rate": "fast"}, "learning_rate must be a number above 0, got 'fast'"),
         ({"learning_rate": float("nan")}, "learning_rate must be a number above 0, got nan"),
         ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1, got 2.5"),
-        ({"quantizer": "tanh"}, "quantizer must be one of sign, scaled_sign, lsq, annealed"),
+        (
+            {"quantizer": "tanh"},
+            "quantizer must be one of sign, scaled_sign, lsq, annealed, margin",
+        ),
         (
             {"label_smoothing": 1.0},
             "label_smoothing must be a number of at least 0 and below 1, got 1.0",
@@ -67,9 +70,20 @@ def test_leaves_have_their_own_rate_and_wide_inputs_a_smaller_one():
     for d in (8, 128):
         module = batch.make_module(d, 2, 3, "constant", recipe)
         optimizer = batch.make_optimizer(module, recipe)
+        batch._set_rates(optimizer, recipe, recipe.node_rate(1000, d), 0.0)
         rates[d] = [group["lr"] for group in optimizer.param_groups]
     assert rates[8] == pytest.approx([1e-2, 1e-1])
     assert rates[128] == pytest.approx([5e-3, 1e-1])
+
+
+def test_wide_rows_bear_more_noise_and_many_rows_less_noise_and_a_smaller_rate():
+    recipe = Recipe(
+        learning_rate=1e-2, input_noise=0.1, reference_features=32, reference_rows=10_000
+    )
+    assert [recipe.noise(rows, 128) for rows in (10, 10_000, 40_000)] == [0.2, 0.2, 0.05]
+    assert recipe.noise(10, 8) == 0.1
+    assert recipe.node_rate(160_000, 8) == pytest.approx(5e-3)
+    assert recipe.node_rate(10_000, 8) == 1e-2
 
 
 def test_penalties_are_gradients_of_l1_and_l2():

@@ -1,8 +1,8 @@
 """The declarative files: what is compared with what, turned into cells.
 
 A cell is an experiment, a data set, a method and a seed. It is done when its record is there and
-was made from the same declaration, so that a changed grid or number of epochs runs again while a
-changed text or estimate of cost does not.
+was made from the same declaration, so that a changed grid, number of epochs or default recipe runs
+again while a changed text or estimate of cost does not.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from benchmarks.paper.data import facts
+from dgtrees.learn.recipe import RECIPES, Recipe
 
 HERE = Path(__file__).parent
 FILES = HERE / "experiments"
@@ -128,8 +129,21 @@ class Cell:
     def declared(self) -> str:
         """A fingerprint of everything that shapes the result."""
         parts = (self.kind, self.height, self.fixed, self.grid, self.selection, self.chooser)
-        text = json.dumps(parts, sort_keys=True)
+        text = json.dumps(parts + self._default_recipe(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _default_recipe(self) -> tuple[dict[str, Any], ...]:
+        """What the library's default recipe is for it, where that is what it shows."""
+        if self.kind not in ("dgt", "dgt-forest") or "recipe" in self.fixed:
+            return ()
+        recipe = preset(facts(self.dataset).task, self.fixed)
+        return (
+            {
+                known.name: getattr(recipe, known.name)
+                for known in fields(recipe)
+                if getattr(recipe, known.name) != known.default
+            },
+        )
 
     def record(self, folder: Path) -> dict[str, Any] | None:
         """What was recorded, if it was made from this declaration."""
@@ -138,6 +152,12 @@ class Cell:
         except FileNotFoundError:
             return None
         return found if found["declared"] == self.declared else None
+
+
+def preset(task: str, settings: dict[str, Any]) -> Recipe:
+    """The recipe that settings start from."""
+    presets = RECIPES[settings.get("recipe", "default")]
+    return presets.get(f"{task}, {settings.get('leaf', 'constant')} leaves", presets[task])
 
 
 def experiments(files: Path = FILES) -> dict[str, Experiment]:

@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from benchmarks.paper.experiment import preset
 from dgtrees import DGTClassifier, DGTForestClassifier, DGTForestRegressor, DGTRegressor
 from dgtrees.baselines import (
     LCNClassifier,
@@ -32,7 +33,7 @@ from dgtrees.baselines import (
     TELRegressor,
 )
 from dgtrees.data.catalog import Split
-from dgtrees.learn.recipe import RECIPES, Recipe
+from dgtrees.learn.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ def _tree(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]
     known = signature(kind).parameters
     own = {name: value for name, value in settings.items() if name in known}
     changes = {name: value for name, value in settings.items() if name not in known}
-    presets = RECIPES[own.pop("recipe", "default")]
-    recipe = presets.get(f"{task}, {own.get('leaf', 'constant')} leaves", presets[task])
+    recipe = preset(task, own)
+    own.pop("recipe", None)
     unknown = set(changes) - {field.name for field in fields(Recipe)}
     if unknown:
         raise ValueError(f"settings must be known to the recipe, got {', '.join(sorted(unknown))}")

@@ -26,7 +26,7 @@ from dgtrees.learn.keep import BestWeights, RunningAverage
 from dgtrees.learn.losses import Loss
 from dgtrees.learn.module import TrainableTree
 from dgtrees.learn.objective import evaluate, mean_loss, rank_of, training_loss
-from dgtrees.learn.quantizers import AnnealedSigmoid
+from dgtrees.learn.quantizers import QUANTIZERS, AnnealedSigmoid
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.rows import Feed
 from dgtrees.learn.team import ALONE, Team
@@ -109,8 +109,8 @@ def make_module(
 ) -> TrainableTree:
     """The module a recipe trains."""
     quantizer: Any = recipe.quantizer
-    if quantizer == "annealed":
-        quantizer = AnnealedSigmoid(
+    if issubclass(QUANTIZERS[quantizer], AnnealedSigmoid):
+        quantizer = QUANTIZERS[quantizer](
             recipe.softmax_scale, recipe.anneal_start, recipe.anneal_stop, recipe.anneal_schedule
         )
     return TrainableTree(
@@ -144,18 +144,15 @@ def make_optimizer(module: TrainableTree, recipe: Recipe) -> torch.optim.Optimiz
         optimizer = torch.optim.SGD(groups, momentum=recipe.momentum)
     else:
         optimizer = torch.optim.AdamW(groups, fused=True)
-    _set_rates(optimizer, module, recipe, 0.0)
     return optimizer
 
 
 def _set_rates(
-    optimizer: torch.optim.Optimizer, module: TrainableTree, recipe: Recipe, done: float
+    optimizer: torch.optim.Optimizer, recipe: Recipe, node_rate: float, done: float
 ) -> None:
     """Learning rates when `done` (0 to 1) of the steps are made."""
     for group in optimizer.param_groups:
-        rate = recipe.leaf_learning_rate
-        if group["part"] == "nodes":
-            rate = recipe.node_rate(module.in_features)
+        rate = node_rate if group["part"] == "nodes" else recipe.leaf_learning_rate
         group["lr"] = rate * _schedule(recipe, done)
 
 
@@ -241,12 +238,14 @@ def _epoch(
     module.train()
     size = recipe.rows_a_step(len(train))
     steps = train.n_batches(size)
+    shape = len(train), module.in_features
+    node_rate, noise_size = recipe.node_rate(*shape), recipe.noise(*shape)
     batches = train.batches(size, run.generator, run.result.n_epochs + 1, run.step)
     for step, (batch, count) in enumerate(batches, start=run.step):
-        _set_rates(optimizer, module, recipe, span[0] + (span[1] - span[0]) * step / steps)
+        _set_rates(optimizer, recipe, node_rate, span[0] + (span[1] - span[0]) * step / steps)
         x = batch.X
         if noise is not None:
-            x = noise.add_to(x, recipe.noise(module.in_features))
+            x = noise.add_to(x, noise_size)
         objective = mean_loss(loss(forward(x), batch.y), len(batch), batch.weight)
         optimizer.zero_grad(set_to_none=True)
         objective.backward()

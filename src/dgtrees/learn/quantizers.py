@@ -21,6 +21,7 @@ __all__ = [
     "QUANTIZERS",
     "AnnealedSigmoid",
     "LearnedStep",
+    "Margin",
     "Quantizer",
     "ScaledSign",
     "Sign",
@@ -157,9 +158,20 @@ class AnnealedSigmoid(Quantizer):
         return self.scale * torch.tanh(0.5 * self.steepness * a)
 
 
+class Margin(AnnealedSigmoid):
+    """Hard branches, whose gradient is the annealed sigmoid's: it knows how clear a decision was.
+
+    Rows near a boundary, which a small step moves to the other side, then count most, where the
+    straight-through estimator takes all rows with |a| <= 1 for equally undecided.
+    """
+
+    soft = False
+
+
 QUANTIZERS: dict[str, type[Quantizer]] = {
     "sign": Sign,
     "scaled_sign": ScaledSign,
     "lsq": LearnedStep,
     "annealed": AnnealedSigmoid,
+    "margin": Margin,
 }

@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ["POLISH_PASSES", "QUANTIZER_NAMES", "RECIPES", "Recipe"]
 
-QUANTIZER_NAMES = ("sign", "scaled_sign", "lsq", "annealed")
+QUANTIZER_NAMES = ("sign", "scaled_sign", "lsq", "annealed", "margin")
 
 POLISH_PASSES = 10
 """Passes of refine="polish" where a recipe has none of its own; few trees take more."""
@@ -43,6 +43,7 @@ _RANGES = {
     "learning_rate": (False, _ABOVE_0, inf),
     "leaf_learning_rate": (False, _ABOVE_0, inf),
     "reference_features": (True, 1, inf),
+    "reference_rows": (True, 1, inf),
     "momentum": (False, 0, 1),
     "weight_decay": (False, 0, inf),
     "restarts": (True, 0, inf),
@@ -66,7 +67,7 @@ _RANGES = {
     "refit_strength": (False, 0, inf),
     "polish": (True, 0, inf),
 }
-_OPTIONAL = {"reference_features", "epochs", "patience", "refit_strength"}
+_OPTIONAL = {"reference_features", "reference_rows", "epochs", "patience", "refit_strength"}
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Recipe:
     quantizer, path, softmax_scale
         The hard decision and its soft derivative, see `TrainableTree`.
     anneal_start, anneal_stop, anneal_schedule
-        Steepness of the "annealed" quantizer, "linear" or "log" in time.
+        Steepness of the "annealed" and "margin" quantizers, "linear" or "log" in time.
     loss
         A name of `losses.LOSSES` or a callable(prediction, target) on tensors; None takes
         cross-entropy for classification and squared error for regression.
@@ -89,8 +90,11 @@ class Recipe:
         SGD's. Weight decay is on node weights only (decoupled for "adamw").
     reference_features
         Rows with more features than this learn more slowly, by the square root of how many times
-        more, because a step then moves the activations further; and bear more noise, by the
-        fourth root. None for no such correction.
+        more, because a step then moves the activations further; and bear more noise, by the same
+        factor. None for no such correction.
+    reference_rows
+        Where there are more rows than this, noise has less to guard against: it shrinks as they
+        grow in number, and the nodes' rate by the fourth root. None for no such correction.
     schedule, restarts
         "cosine" goes from the rate to zero, `restarts` times again from the start; or "constant".
     clip
@@ -145,6 +149,7 @@ class Recipe:
     learning_rate: float = 3e-3
     leaf_learning_rate: float = 1e-1
     reference_features: int | None = None
+    reference_rows: int | None = None
     momentum: float = 0.0
     weight_decay: float = 0.0
     schedule: str = "cosine"
@@ -189,20 +194,19 @@ class Recipe:
                 limit = "" if below == inf else f" and below {below}"
                 raise ValueError(f"{name} must be {number} {bound}{limit}, got {value!r}")
 
-    def node_rate(self, features: int) -> float:
-        """Learning rate of the nodes for rows of so many features.
+    def node_rate(self, rows: int, features: int) -> float:
+        """Learning rate of the nodes for so many rows of so many features.
 
-        >>> Recipe(learning_rate=0.01, reference_features=32).node_rate(128)
+        >>> Recipe(learning_rate=0.01, reference_features=32).node_rate(1000, 128)
         0.005
         """
-        return self.learning_rate / self._excess(features) ** 0.5
+        narrowed = self.learning_rate / _excess(features, self.reference_features) ** 0.5
+        return narrowed / _excess(rows, self.reference_rows) ** 0.25
 
-    def noise(self, features: int) -> float:
-        """Standard deviation of the noise on rows of so many features."""
-        return self.input_noise * self._excess(features) ** 0.25
-
-    def _excess(self, features: int) -> float:
-        return max(1.0, features / (self.reference_features or inf))
+    def noise(self, rows: int, features: int) -> float:
+        """Standard deviation of the noise on so many rows of so many features."""
+        widened = self.input_noise * _excess(features, self.reference_features) ** 0.5
+        return widened / _excess(rows, self.reference_rows)
 
     def rows_a_step(self, rows: int) -> int:
         """Rows of a batch when there are `rows` in all.
@@ -231,6 +235,11 @@ class Recipe:
         steps_per_epoch = -(-rows // self.rows_a_step(rows))
         passes = min(self.max_epochs, max(self.min_epochs, round(self.steps / steps_per_epoch)))
         return max(1, min(passes, self.max_steps // steps_per_epoch))
+
+
+def _excess(count: int, reference: int | None) -> float:
+    """How many times the reference a count is, 1 where it is below."""
+    return max(1.0, count / (reference or inf))
 
 
 _PAPER = Recipe(
@@ -267,13 +276,19 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "classification": Recipe(
             n_layers=3,
             hidden=(128, 64),
+            quantizer="margin",
             softmax_scale=0.88,
+            anneal_start=3.0,
+            anneal_stop=9.0,
             learning_rate=3e-3,
             leaf_learning_rate=5e-2,
             reference_features=32,
+            reference_rows=50_000,
+            batch_size=256,
             min_batches=12,
-            steps=10_000,
-            max_epochs=150,
+            steps=16_000,
+            min_epochs=120,
+            max_epochs=300,
             input_noise=0.1,
             label_smoothing=0.05,
             averaging=0.1,

@@ -148,7 +148,7 @@ class Trainer:
         """The tree to deliver, pruned and refitted, and the importance of every input (d,)."""
         with one_thread():
             parts = self.team.parts(train, self._prepared)
-            tree = self._prune(self._tree(), parts, self._mean_weight(train))
+            tree = self._prune(self._tree(), parts, *self._size(train))
             # The closed form is that of squared error and cross-entropy, and of no other loss.
             closed_form = self.recipe.loss in (None, "squared", "cross_entropy")
             if self.recipe.refit_strength is not None and closed_form:
@@ -210,14 +210,17 @@ class Trainer:
             slopes = np.where(self.constant, 0.0, slopes)
         return ObliqueTree(weights, tree.bias, tree.left, tree.right, tree.leaf_values, slopes)
 
-    def _prune(self, tree: ObliqueTree, parts: Iterable[_Part], mean_weight: float) -> ObliqueTree:
+    def _prune(
+        self, tree: ObliqueTree, parts: Iterable[_Part], n_rows: int, mean_weight: float
+    ) -> ObliqueTree:
         """Drop leaves that training never reached, or only rows of next to no weight.
 
         With input noise, leaves that no clean row reaches have been trained all the same and
         predict better for new rows than their neighbours: those stay.
         """
         visits = np.zeros(tree.n_leaves)
-        random, size = np.random.default_rng(self.team.rank), self.recipe.noise(tree.n_features)
+        random = np.random.default_rng(self.team.rank)
+        size = self.recipe.noise(n_rows, tree.n_features)
         chunk = max(1, _CHUNK_VALUES // tree.n_features)
         for X, _, weight in parts:
             weight = weight / mean_weight
@@ -247,16 +250,16 @@ class Trainer:
         """Rows as what follows training takes them: standardised, with targets and weights."""
         return self._scaled(examples.X), self._targets(examples), examples.weight
 
-    def _mean_weight(self, examples: Examples) -> float:
-        """Mean weight of the rows of all processes."""
+    def _size(self, examples: Examples) -> tuple[int, float]:
+        """Number and mean weight of the rows of all processes."""
         total = np.array([examples.weight.sum(), len(examples.weight)])
         weight, rows = self.team.sum(total)
-        return weight / rows
+        return int(rows), weight / rows
 
     def _feed(self, examples: Examples) -> Feed:
         if not self.team.streams:
             return self._rows(examples)
-        mean = self._mean_weight(examples)
+        _, mean = self._size(examples)
         width = self.module.in_features
         return Share(examples, lambda rows: self._tensors(rows, mean), width, self.team, self.seed)
 

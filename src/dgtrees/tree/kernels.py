@@ -103,13 +103,15 @@ def leaf_of_decisions(decisions, leaves):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _branch_probabilities(decisions, row, rows, form, p_right, log_norm):
+def _branch_probabilities(decisions, row, rows, form, p_right, norm):
     """Soft probability of going right at every node, for `rows` rows from `row` on.
 
     Decisions of one magnitude s make the soft-max over leaves factorise, with
     sigmoid(2 s) for the child the decision points to: no exponential is needed per node.
     """
-    n_nodes = decisions.shape[1]
+    n_nodes, height = decisions.shape[1], 0
+    while 2 << height <= n_nodes + 1:
+        height += 1
     if form == SUM_EQUAL:
         strength = abs(decisions[row, 0]) if n_nodes else decisions.dtype.type(0)
         toward = decisions.dtype.type(1.0 / (1.0 + np.exp(-2.0 * strength)))
@@ -123,17 +125,23 @@ def _branch_probabilities(decisions, row, rows, form, p_right, log_norm):
             for n in range(n_nodes):
                 p_right[n, j] = half + half * decisions[row + j, n]
     else:
+        one = decisions.dtype.type(1.0)
+        # Exponentials of sums along a path must stay numbers; larger decisions are as good as hard.
+        largest = 0.9 * np.log(np.finfo(decisions.dtype).max)
+        bound = decisions.dtype.type(largest / max(1, height))
+        for j in range(rows):
+            for n in range(n_nodes):
+                p_right[n, j] = np.exp(min(max(decisions[row + j, n], -bound), bound))
         for n in range(n_nodes, 2 * n_nodes + 1):
-            for j in range(rows):
-                log_norm[n, j] = 0.0
+            for j in range(BLOCK):
+                norm[n, j] = one
         for n in range(n_nodes - 1, -1, -1):
-            for j in range(rows):
-                # p_right = e^d z_right / (e^d z_right + e^-d z_left), z the soft-max norm below.
-                gap = 2.0 * decisions[row + j, n] + log_norm[2 * n + 2, j] - log_norm[2 * n + 1, j]
-                p_right[n, j] = 1.0 / (1.0 + np.exp(-gap))
-                # log(z_left e^-d + z_right e^d), computed from its larger term.
-                larger = max(gap, 0.0) + np.log1p(np.exp(-abs(gap)))
-                log_norm[n, j] = larger + log_norm[2 * n + 1, j] - decisions[row + j, n]
+            for j in range(BLOCK):
+                # e^d z_right / (e^d z_right + e^-d z_left), z the norm of the soft-max below.
+                right = p_right[n, j] * norm[2 * n + 2, j]
+                both = right + norm[2 * n + 1, j] / p_right[n, j]
+                norm[n, j] = both
+                p_right[n, j] = right / both
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -155,14 +163,14 @@ def tree_gradient(decisions, leaf_scores, form, gradient):
     value = np.empty((2 * n_nodes + 1, BLOCK), decisions.dtype)
     reach = np.empty((2 * n_nodes + 1, BLOCK), decisions.dtype)
     p_right = np.empty((n_nodes, BLOCK), decisions.dtype)
-    log_norm = np.empty((2 * n_nodes + 1 if form == SUM_GENERAL else 1, BLOCK), np.float64)
+    norm = np.empty((2 * n_nodes + 1 if form == SUM_GENERAL else 1, BLOCK), decisions.dtype)
     one = dtype(1.0)
     half = dtype(0.5)
     value[:] = 0
     p_right[:] = 0
     for first in range(0, batch, BLOCK):
         rows = min(BLOCK, batch - first)
-        _branch_probabilities(decisions, first, rows, form, p_right, log_norm)
+        _branch_probabilities(decisions, first, rows, form, p_right, norm)
         for j in range(rows):
             for leaf in range(n_nodes + 1):
                 value[n_nodes + leaf, j] = leaf_scores[first + j, leaf]
@@ -198,10 +206,10 @@ def leaf_probabilities(decisions, form, probabilities):
     batch, n_nodes = decisions.shape
     reach = np.empty((2 * n_nodes + 1, BLOCK), decisions.dtype)
     p_right = np.empty((n_nodes, BLOCK), decisions.dtype)
-    log_norm = np.empty((2 * n_nodes + 1 if form == SUM_GENERAL else 1, BLOCK), np.float64)
+    norm = np.empty((2 * n_nodes + 1 if form == SUM_GENERAL else 1, BLOCK), decisions.dtype)
     for first in range(0, batch, BLOCK):
         rows = min(BLOCK, batch - first)
-        _branch_probabilities(decisions, first, rows, form, p_right, log_norm)
+        _branch_probabilities(decisions, first, rows, form, p_right, norm)
         for j in range(rows):
             reach[0, j] = 1
             for n in range(n_nodes):
