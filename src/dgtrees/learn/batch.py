@@ -109,8 +109,9 @@ def make_module(
 ) -> TrainableTree:
     """The module a recipe trains."""
     quantizer: Any = recipe.quantizer
-    if issubclass(QUANTIZERS[quantizer], AnnealedSigmoid):
-        quantizer = QUANTIZERS[quantizer](
+    kind = QUANTIZERS[quantizer]
+    if issubclass(kind, AnnealedSigmoid):
+        quantizer = kind(
             recipe.softmax_scale, recipe.anneal_start, recipe.anneal_stop, recipe.anneal_schedule
         )
     return TrainableTree(
