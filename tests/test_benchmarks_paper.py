@@ -251,7 +251,6 @@ RUN = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from benchmarks.paper import experiment as declared, runner, work
 known = declared.smoke(declared.experiments()["regression"], work.QUICK)
 cells = [c for c in declared.cells(known, 20) if c.method in ("cart", "ridge")]

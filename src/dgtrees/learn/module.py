@@ -200,7 +200,7 @@ class TrainableTree(nn.Module):
     path : "sum" or "product"
         How decisions along a path combine in the backward pass.
     quantizer : str or Quantizer
-        "sign", "scaled_sign", "lsq", "annealed", or a module of your own.
+        "sign", "scaled_sign", "lsq", "annealed", "margin", or a module of your own.
     softmax_scale : float, default 1.0
         Size of a decision in the soft-max over leaves; smaller spreads the gradient wider.
     generator : torch.Generator, optional

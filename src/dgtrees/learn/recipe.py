@@ -1,7 +1,7 @@
 """Recipe: every choice that shapes training, in one frozen dataclass.
 
 Two presets are two values of it, not two code paths. "paper" is the paper's table of
-hyperparameters; "default" was chosen on validation data of nine data sets, one value for all
+hyperparameters; "default" was chosen on validation data of eleven data sets, one value for all
 classification and one for all regression tasks (docs/decisions.md has the figures).
 """
 

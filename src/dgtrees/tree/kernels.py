@@ -109,9 +109,7 @@ def _branch_probabilities(decisions, row, rows, form, p_right, norm):
     Decisions of one magnitude s make the soft-max over leaves factorise, with
     sigmoid(2 s) for the child the decision points to: no exponential is needed per node.
     """
-    n_nodes, height = decisions.shape[1], 0
-    while 2 << height <= n_nodes + 1:
-        height += 1
+    n_nodes = decisions.shape[1]
     if form == SUM_EQUAL:
         strength = abs(decisions[row, 0]) if n_nodes else decisions.dtype.type(0)
         toward = decisions.dtype.type(1.0 / (1.0 + np.exp(-2.0 * strength)))
@@ -125,10 +123,12 @@ def _branch_probabilities(decisions, row, rows, form, p_right, norm):
             for n in range(n_nodes):
                 p_right[n, j] = half + half * decisions[row + j, n]
     else:
-        one = decisions.dtype.type(1.0)
+        one, height = decisions.dtype.type(1.0), 1
+        while 2 << height <= n_nodes + 1:
+            height += 1
         # Exponentials of sums along a path must stay numbers; larger decisions are as good as hard.
         largest = 0.9 * np.log(np.finfo(decisions.dtype).max)
-        bound = decisions.dtype.type(largest / max(1, height))
+        bound = decisions.dtype.type(largest / height)
         for j in range(rows):
             for n in range(n_nodes):
                 p_right[n, j] = np.exp(min(max(decisions[row + j, n], -bound), bound))
