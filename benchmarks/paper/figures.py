@@ -150,7 +150,7 @@ def cost(found: Found, path: Path) -> bool:
             place = found.experiment.datasets.index(dataset)
             ax.plot(x, y, marker="o", ms=4, color=f"C{place}", label=facts(dataset).title)
             for point in zip(x, y, titles, strict=True):
-                width = point[2].rpartition(" ")[2]
+                width = point[2].rpartition(", ")[2]
                 place = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 7}
                 ax.annotate(width, point[:2], **place)
         ax.plot([1.0], [1.0], marker="*", ms=12, ls="", color="black", label="DGT, default")
@@ -158,6 +158,9 @@ def cost(found: Found, path: Path) -> bool:
         ax.set(
             xscale="log", title=task, xlabel="multiply-adds, TEL / DGT", ylabel=f"{what}, TEL / DGT"
         )
+        # Less than a decade would have a label at every minor tick, one over the other.
+        left, right = ax.get_xlim()
+        ax.set_xlim(min(left, 0.7), max(right, 12.0))
     _finish(figure, axes, path)
     return True
 
