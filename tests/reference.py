@@ -79,6 +79,25 @@ def tree_output(
     return through_leaves + through_nodes - through_nodes.detach()
 
 
+def local_gradient(decisions: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Half of what going right instead of left would cost, at every node that a row passes."""
+    batch, n_nodes = decisions.shape
+    gradient = np.zeros_like(decisions)
+
+    def score_below(row: int, node: int) -> float:
+        while node < n_nodes:
+            node = 2 * node + (2 if decisions[row, node] >= 0 else 1)
+        return scores[row, node - n_nodes]
+
+    for row in range(batch):
+        node = 0
+        while node < n_nodes:
+            left, right = 2 * node + 1, 2 * node + 2
+            gradient[row, node] = (score_below(row, right) - score_below(row, left)) / 2
+            node = right if decisions[row, node] >= 0 else left
+    return gradient
+
+
 def algorithm_2(x: np.ndarray, W: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """BackProp of the paper, line by line, for K = 1 and L = 1: (d f / d W, d f / d theta).
 

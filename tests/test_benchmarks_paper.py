@@ -191,9 +191,18 @@ def test_the_first_seed_chooses_for_all(tmp_path):
 
 def test_fewer_rows_are_training_rows():
     split = data.parts("digits", 0)
-    small = supervised.fewer_rows(split, 30)
+    small = supervised.other_rows(split, 30)
     assert small.rows == (30, *split.rows[1:])
     assert {row.tobytes() for row in small.X_train} <= {row.tobytes() for row in split.X_train}
+
+
+def test_all_rows_leave_none_to_validate_with(tmp_path):
+    (cell,) = smoke_cells("classification", "dgt-all")
+    made = work.run(cell, tmp_path)
+    assert made["scores"]["val"] is None and made["scores"]["test"] is not None
+    split = data.parts(cell.dataset, 0)
+    everything = supervised.other_rows(split, "all")
+    assert everything.rows == (split.rows[0] + split.rows[1], 0, split.rows[2])
 
 
 def test_five_shuffles_serve_ten_seeds():

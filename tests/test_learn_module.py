@@ -15,7 +15,8 @@ from dgtrees.learn.recipe import QUANTIZER_NAMES
 from dgtrees.tree import kernels
 
 seeds = st.integers(0, 2**31 - 1)
-CONSTANTS = {name: getattr(kernels, name) for name in ("SUM_EQUAL", "SUM_GENERAL", "PRODUCT")}
+FORMS = ("SUM_EQUAL", "SUM_GENERAL", "PRODUCT", "HARD")
+CONSTANTS = {name: getattr(kernels, name) for name in FORMS}
 
 
 def make(seed, **options):
@@ -64,7 +65,7 @@ def test_output_and_every_gradient_are_the_references(seed, height, n_layers, le
         torch.testing.assert_close(mine, other, atol=1e-10, rtol=1e-8)
 
 
-@pytest.mark.parametrize("form", [kernels.SUM_EQUAL, kernels.SUM_GENERAL, kernels.PRODUCT])
+@pytest.mark.parametrize("form", CONSTANTS.values(), ids=FORMS)
 @given(seed=seeds, height=st.integers(1, 6))
 def test_torch_closed_form_equals_the_numba_kernel(form, seed, height):
     rng = np.random.default_rng(seed)
@@ -78,10 +79,12 @@ def test_torch_closed_form_equals_the_numba_kernel(form, seed, height):
 
 @pytest.mark.parametrize("quantizer", sorted(QUANTIZERS))
 @pytest.mark.parametrize("leaf", ["constant", "linear"])
-@pytest.mark.parametrize("path", ["sum", "product"])
+@pytest.mark.parametrize("path", ["sum", "product", "local"])
 def test_the_path_for_other_devices_gives_the_same(quantizer, leaf, path, monkeypatch):
     """Everything in torch operations, as on a GPU, run here on the CPU."""
-    tree = make(0, max_depth=4, leaf=leaf, path=path, quantizer=quantizer)
+    form = "sum" if path == "local" else path
+    tree = make(0, max_depth=4, leaf=leaf, path=form, quantizer=quantizer)
+    tree.local = path == "local"
     x, target = torch.randn(16, 5).double(), torch.randn(16, 3).double()
     wanted_output = tree(x)
     wanted = gradients(tree, wanted_output, target)

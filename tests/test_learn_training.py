@@ -132,6 +132,39 @@ def test_averaged_weights_are_what_is_delivered():
     assert result.best_score == min(result.history["val_rmse"])
 
 
+def test_gradients_turn_local_after_their_share_of_the_epochs():
+    rows, seen = examples(), []
+    run = trainer(rows, Recipe(epochs=4, local_after=0.5))
+    run.fit(rows, callbacks=(lambda *_: seen.append(run.module.local),))
+    assert seen == [False, False, True, True]
+
+
+def test_a_row_teaches_only_the_nodes_it_passes_once_gradients_are_local():
+    rows = examples()
+    module = trainer(rows, Recipe(n_layers=1)).module
+    x = torch.from_numpy(rows.X[:1]).float()
+    passed, node = [], 0
+    decisions = module.activations(x)[0] >= 0
+    while node < len(decisions):
+        passed.append(node)
+        node = 2 * node + (2 if decisions[node] else 1)
+    for local in (False, True):
+        module.local = local
+        module.zero_grad()
+        module(x).sum().backward()
+        taught = module.linear_layers()[-1].bias.grad.nonzero().ravel().tolist()
+        assert (taught == passed) is local
+
+
+def test_relative_noise_grows_with_the_value():
+    pool = batch.NoisePool(torch.Generator().manual_seed(0), 4000)
+    x = torch.tensor([0.0, 1.0, 30.0]).repeat(1000, 1)
+    spread = (pool.add_to(x, 0.1, relative=0.2) - x).std(dim=0)
+    expected = (0.1**2 + (0.2 * x[0]) ** 2).sqrt()
+    torch.testing.assert_close(spread, expected, rtol=0.1, atol=0.0)
+    assert not Recipe().noisy and Recipe(relative_noise=0.1).noisy
+
+
 def test_callbacks_can_stop_training():
     rows = examples()
     run = trainer(rows, Recipe(epochs=50))

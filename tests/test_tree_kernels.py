@@ -68,6 +68,16 @@ def test_gradient_and_distribution_of_any_decisions(height, batch, spread, seed,
     np.testing.assert_allclose(probabilities, q, atol=1e-12)
 
 
+@given(height=st.integers(1, 6), batch=st.integers(1, 40), seed=st.integers(0, 2**32 - 1))
+def test_local_gradient_compares_the_two_leaves_a_node_decides_between(height, batch, seed):
+    rng = np.random.default_rng(seed)
+    decisions = rng.normal(size=(batch, 2**height - 1))
+    scores = rng.normal(size=(batch, 2**height))
+    result = np.empty_like(decisions)
+    kernels.tree_gradient(decisions, scores, kernels.HARD, result)
+    np.testing.assert_allclose(result, reference.local_gradient(decisions, scores), atol=1e-12)
+
+
 @pytest.mark.parametrize("form", ["general", "equal"])
 def test_huge_decisions_do_not_overflow(form):
     decisions = np.where(np.arange(2 * 63).reshape(2, 63) % 3 == 0, 1e4, -1e4)

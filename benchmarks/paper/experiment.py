@@ -214,8 +214,9 @@ def at(method: Method, dataset: str) -> Method:
     own = _expanded(dict(method.at.get(dataset, {})))
     fixed = method.fixed | own.pop("fixed", {})
     if "seconds" not in own and "queries" not in fixed:
-        rows = fixed.get("rows", facts(dataset).rows[0]) or _REFERENCE_ROWS
-        own["seconds"] = method.seconds * max(0.2, rows / _REFERENCE_ROWS)
+        train, val, _ = facts(dataset).rows
+        rows = {"all": train + val}.get(fixed.get("rows"), fixed.get("rows", train))
+        own["seconds"] = method.seconds * max(0.2, (rows or _REFERENCE_ROWS) / _REFERENCE_ROWS)
     return replace(method, fixed=fixed, **own)
 
 

@@ -141,14 +141,23 @@ def made(kind: str, task: str, height: int, seed: int, settings: dict[str, Any])
 
 
 def fitted(kind: str, task: str, height: int, seed: int, settings: dict, data: Split) -> Any:
-    """A model of these settings, trained on the training part."""
-    data = fewer_rows(data, settings.get("rows"))
-    held_out = {"X_val": data.X_val, "y_val": data.y_val} if KINDS[kind].validates else {}
+    """A model of these settings, trained on the training part or on what `rows` says."""
+    data = other_rows(data, settings.get("rows"))
+    validates = KINDS[kind].validates and len(data.y_val)
+    held_out = {"X_val": data.X_val, "y_val": data.y_val} if validates else {}
     return made(kind, task, height, seed, settings).fit(data.X_train, data.y_train, **held_out)
 
 
-def fewer_rows(data: Split, rows: int | None) -> Split:
-    """The same split with a random part of the training rows, where there are more than `rows`."""
+def other_rows(data: Split, rows: int | str | None) -> Split:
+    """The same split with a random part of the training rows, where there are more than `rows`.
+
+    "all" trains on the validation rows too, as some authors do; nothing can be chosen on them then.
+    """
+    if rows == "all":
+        X, y = ((data.X_train, data.X_val), (data.y_train, data.y_val))
+        none = {"X_val": data.X_val[:0], "y_val": data.y_val[:0]}
+        return replace(data, X_train=np.concatenate(X), y_train=np.concatenate(y), **none)
+    assert not isinstance(rows, str)
     if rows is None or rows >= len(data.y_train):
         return data
     kept = np.random.RandomState(0).permutation(len(data.y_train))[:rows]
@@ -156,7 +165,9 @@ def fewer_rows(data: Split, rows: int | None) -> Split:
 
 
 def score(model: Any, metric: str, X: np.ndarray, y: np.ndarray) -> float:
-    """RMSE, accuracy in per cent, or area under the ROC curve."""
+    """RMSE, accuracy in per cent, or area under the ROC curve; not a number without rows."""
+    if not len(y):
+        return float("nan")
     if metric == "auc":
         return float(roc_auc_score(y, model.predict_proba(X)[:, 1]))
     guess = model.predict(X)

@@ -111,6 +111,8 @@ class _Trial:
         if not self.supervised:
             done = self._stream(settings, final=True)
             return {"test": done["score"]}, {"curve": done["curve"]}
+        if settings.get("rows") == "all":  # then there is no validation part to judge by
+            data = supervised.other_rows(data, "all")
         model = self._fitted(settings) if model is None else model
         score = lambda X, y: supervised.score(model, self.known.metric, X, y)  # noqa: E731
         scores = {

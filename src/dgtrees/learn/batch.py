@@ -187,11 +187,14 @@ class NoisePool:
         self.generator = generator
         self.pool = torch.randn(max(_NOISE_POOL, 2 * largest), generator=generator)
 
-    def add_to(self, x: Tensor, size: float) -> Tensor:
-        """X plus noise of standard deviation `size`."""
+    def add_to(self, x: Tensor, size: float, relative: float = 0.0) -> Tensor:
+        """X plus noise of standard deviation `size`, and of `relative` times x."""
         span = len(self.pool) - x.numel()
         start = int(torch.randint(span, (1,), generator=self.generator))
-        return torch.add(x, self.pool[start : start + x.numel()].view_as(x), alpha=size)
+        noise = self.pool[start : start + x.numel()].view_as(x)
+        if not relative:
+            return torch.add(x, noise, alpha=size)
+        return torch.addcmul(x, noise, (relative * x).square_().add_(size**2).sqrt_())
 
 
 @dataclass
@@ -246,7 +249,7 @@ def _epoch(
         _set_rates(optimizer, recipe, node_rate, span[0] + (span[1] - span[0]) * step / steps)
         x = batch.X
         if noise is not None:
-            x = noise.add_to(x, noise_size)
+            x = noise.add_to(x, noise_size, recipe.relative_noise)
         objective = mean_loss(loss(forward(x), batch.y), len(batch), batch.weight)
         optimizer.zero_grad(set_to_none=True)
         objective.backward()
@@ -307,7 +310,7 @@ def fit_tree(
     n_epochs = recipe.n_epochs(len(train)) if epochs is None else epochs
     optimizer = optimizer or make_optimizer(module, recipe)
     generator = generator or torch.Generator().manual_seed(0)
-    if recipe.input_noise and noise is None:
+    if recipe.noisy and noise is None:
         noise = NoisePool(generator, recipe.batch_size * module.in_features)
     average, best = RunningAverage(module, recipe.averaging), BestWeights(module)
     run = Run(module, optimizer, generator, average, best)
@@ -321,8 +324,9 @@ def fit_tree(
         while result.n_epochs < n_epochs and not result.stopped_early:
             epoch = result.n_epochs + 1
             module.quantizer.set_progress((epoch - 1) / max(1, n_epochs - 1))
+            module.local = epoch > recipe.local_after * n_epochs
             span = ((epoch - 1) / n_epochs, epoch / n_epochs)
-            noisy = noise if recipe.input_noise else None
+            noisy = noise if recipe.noisy else None
             loss_sum = _epoch(run, forward, train, recipe, loss, noisy, keeper, span)
             metrics = {"loss": float(team.sum(np.array(loss_sum))) / len(train)}
             if not math.isfinite(metrics["loss"]):

@@ -78,7 +78,7 @@ def _closed_form_gradient(decisions: Tensor, leaf_scores: Tensor, form: int) -> 
         children = below[i + 1].view(batch, -1, 2)
         right = reach * p_right[i]
         left = reach - right
-        if form == kernels.PRODUCT:
+        if form in (kernels.PRODUCT, kernels.HARD):
             gradient.append(0.5 * reach * (children[..., 1] - children[..., 0]))
         else:
             gradient.append(right * (children[..., 1] - mean) - left * (children[..., 0] - mean))
@@ -89,6 +89,8 @@ def _closed_form_gradient(decisions: Tensor, leaf_scores: Tensor, form: int) -> 
 def _branch_probabilities(levels: list[Tensor], form: int) -> list[Tensor]:
     if form == kernels.PRODUCT:
         return [0.5 + 0.5 * level for level in levels]
+    if form == kernels.HARD:
+        return [(level >= 0).to(level.dtype) for level in levels]
     if form == kernels.SUM_EQUAL:
         return [torch.sigmoid(2.0 * level) for level in levels]
     p_right: list[Tensor] = []
@@ -252,6 +254,9 @@ class TrainableTree(nn.Module):
         self.in_features, self.out_features = in_features, out_features
         self.max_depth, self.leaf, self.path = max_depth, leaf, path
         self.quantizer = quantizer
+        # Late in training a row teaches only the nodes it passes, by what their other child would
+        # have given; the soft-max, which reaches all of them, no longer finds a lower loss.
+        self.local = False
         widths = (in_features, *hidden_widths(max_depth, n_layers, hidden), n_internal(max_depth))
         # The first layer has a bias, as if the row ended in a constant 1 (the paper's [x; 1]):
         # thresholds then learn as fast as weights do. The last one's is the tree's own.
@@ -325,8 +330,9 @@ class TrainableTree(nn.Module):
         if not torch.is_grad_enabled():
             return output
         weights = None if self.leaf_weights is None else self.leaf_weights.detach()
+        form = kernels.HARD if self.local else self._form
         return _HardLeaf.apply(
-            output, decisions, self.leaf_values.detach(), weights, x.detach(), self._form
+            output, decisions, self.leaf_values.detach(), weights, x.detach(), form
         )
 
     def _reached(self, decisions: Tensor) -> Tensor:

@@ -40,6 +40,7 @@ _RANGES = {
     "softmax_scale": (False, _ABOVE_0, inf),
     "anneal_start": (False, _ABOVE_0, inf),
     "anneal_stop": (False, _ABOVE_0, inf),
+    "local_after": (False, 0, inf),
     "learning_rate": (False, _ABOVE_0, inf),
     "leaf_learning_rate": (False, _ABOVE_0, inf),
     "reference_features": (True, 1, inf),
@@ -58,6 +59,7 @@ _RANGES = {
     "l1": (False, 0, inf),
     "l2": (False, 0, inf),
     "input_noise": (False, 0, inf),
+    "relative_noise": (False, 0, inf),
     "label_smoothing": (False, 0, 1),
     "averaging": (False, 0, 1),
     "select_after": (False, 0, 1),
@@ -82,6 +84,10 @@ class Recipe:
         The hard decision and its soft derivative, see `TrainableTree`.
     anneal_start, anneal_stop, anneal_schedule
         Steepness of the "annealed" and "margin" quantizers, "linear" or "log" in time.
+    local_after
+        Share of the epochs after which a row teaches only the nodes it passes, by the difference
+        between the leaf it reached and the one their other child would have sent it to; before,
+        the soft-max lets it teach all nodes. 1 for never.
     loss
         A name of `losses.LOSSES` or a callable(prediction, target) on tensors; None takes
         cross-entropy for classification and squared error for regression.
@@ -111,8 +117,10 @@ class Recipe:
         "absolute" its mean absolute deviation (as a normal distribution's standard deviation),
         where that is smaller, so that a few extreme values do not hide the rest; "between" the
         geometric mean of the two.
-    input_noise
-        Standard deviation of Gaussian noise on the standardised inputs while training.
+    input_noise, relative_noise
+        Standard deviation of Gaussian noise on the standardised inputs while training, and what is
+        added to it in proportion to the size of a value: extreme values come with much, so that no
+        slope and no boundary rests on them alone.
     label_smoothing
         Share of the target mass spread evenly over classes.
     averaging
@@ -144,6 +152,7 @@ class Recipe:
     anneal_start: float = 1.0
     anneal_stop: float = 100.0
     anneal_schedule: str = "log"
+    local_after: float = 1.0
     loss: str | Callable[..., Any] | None = None
     optimizer: str = "adamw"
     learning_rate: float = 3e-3
@@ -166,6 +175,7 @@ class Recipe:
     l2: float = 0.0
     scaling: str = "standard"
     input_noise: float = 0.0
+    relative_noise: float = 0.0
     label_smoothing: float = 0.0
     averaging: float = 0.0
     select_after: float = 0.0
@@ -202,6 +212,11 @@ class Recipe:
         """
         narrowed = self.learning_rate / _excess(features, self.reference_features) ** 0.5
         return narrowed / _excess(rows, self.reference_rows) ** 0.25
+
+    @property
+    def noisy(self) -> bool:
+        """Whether training rows are blurred."""
+        return self.input_noise > 0 or self.relative_noise > 0
 
     def noise(self, rows: int, features: int) -> float:
         """Standard deviation of the noise on so many rows of so many features."""
@@ -264,7 +279,7 @@ _REGRESSION = Recipe(
     min_batches=12,
     steps=4000,
     max_epochs=150,
-    scaling="absolute",
+    local_after=0.3,
     input_noise=0.05,
     averaging=0.1,
     tries=3,
@@ -296,8 +311,10 @@ RECIPES: dict[str, dict[str, Recipe]] = {
             tries=3,
         ),
         "regression": _REGRESSION,
-        # Extreme values that "absolute" scaling leaves extreme would weigh too much in a slope.
-        "regression, linear leaves": replace(_REGRESSION, scaling="standard", refit_strength=None),
+        # Extreme values weigh much in a slope.
+        "regression, linear leaves": replace(
+            _REGRESSION, local_after=1.0, relative_noise=0.05, refit_strength=None
+        ),
     },
     "paper": {"classification": _PAPER, "regression": _PAPER},
 }

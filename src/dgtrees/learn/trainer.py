@@ -101,7 +101,7 @@ class Trainer:
         keeper: Keeper | None = None,
     ) -> TrainingResult:
         """Train on, from the present weights, and keep the best; unchanged if it fails."""
-        if self.recipe.input_noise and self.noise is None:
+        if self.recipe.noisy and self.noise is None:
             self.noise = NoisePool(self.generator, self.recipe.batch_size * train.X.shape[1])
         before = (
             copy.deepcopy(self.module.state_dict()),
@@ -220,16 +220,17 @@ class Trainer:
         """
         visits = np.zeros(tree.n_leaves)
         random = np.random.default_rng(self.team.rank)
-        size = self.recipe.noise(n_rows, tree.n_features)
+        size, relative = self.recipe.noise(n_rows, tree.n_features), self.recipe.relative_noise
         chunk = max(1, _CHUNK_VALUES // tree.n_features)
         for X, _, weight in parts:
             weight = weight / mean_weight
             visits += tree.visits(X, weight)[1]
-            for _ in range(_NOISY_COPIES if self.recipe.input_noise else 0):
+            for _ in range(_NOISY_COPIES if self.recipe.noisy else 0):
                 for start in range(0, len(X), chunk):
                     rows, mass = X[start : start + chunk], weight[start : start + chunk]
                     noise = random.standard_normal(rows.shape, dtype=np.float32)
-                    visits += tree.visits(rows + np.float32(size) * noise, mass)[1]
+                    spread = np.hypot(size, np.float32(relative) * rows) if relative else size
+                    visits += tree.visits(rows + np.float32(spread) * noise, mass)[1]
         visits = self.team.sum(visits)
         return tree.keep_leaves(visits > min(_NO_WEIGHT, visits.max() / 2.0))
 

@@ -17,6 +17,7 @@ from numba import njit
 from dgtrees.tree.lanes import dot_at
 
 __all__ = [
+    "HARD",
     "PRODUCT",
     "SUM_EQUAL",
     "SUM_GENERAL",
@@ -37,6 +38,7 @@ BLOCK = 16
 SUM_EQUAL = 0  # soft-max of the sum of decisions that all have one magnitude
 SUM_GENERAL = 1  # soft-max of the sum of decisions of any magnitude
 PRODUCT = 2  # product of (1 + decision) / 2
+HARD = 3  # the same after rounding decisions to -1 and 1: only the path a row takes counts
 
 
 @njit(nogil=True, cache=True)
@@ -122,6 +124,10 @@ def _branch_probabilities(decisions, row, rows, form, p_right, norm):
         for j in range(rows):
             for n in range(n_nodes):
                 p_right[n, j] = half + half * decisions[row + j, n]
+    elif form == HARD:
+        for j in range(rows):
+            for n in range(n_nodes):
+                p_right[n, j] = 1 if decisions[row + j, n] >= 0 else 0
     else:
         one, height = decisions.dtype.type(1.0), 1
         while 2 << height <= n_nodes + 1:
@@ -154,6 +160,9 @@ def tree_gradient(decisions, leaf_scores, form, gradient):
 
         sum form:      d/d decision_n = reach(n) (p_right (V(right) - C) - p_left (V(left) - C))
         product form:  d/d decision_n = reach(n) (V(right) - V(left)) / 2
+
+    In the hard form reach is 1 on the path a row takes and 0 elsewhere, and V is the score of the
+    one leaf that a row sent left or right at n would end in.
 
     Parameters are (batch, nodes), (batch, leaves), a form constant and the (batch, nodes) result.
     Two sweeps over the tree, no matrix of leaves by leaves.
@@ -188,7 +197,7 @@ def tree_gradient(decisions, leaf_scores, form, gradient):
                 reach[2 * n + 2, j] = right
                 reach[2 * n + 1, j] = left
                 # p_right is no longer needed: its place takes the derivative.
-                if form == PRODUCT:
+                if form >= PRODUCT:
                     p_right[n, j] = half * passing * (value[2 * n + 2, j] - value[2 * n + 1, j])
                 else:
                     mean = value[0, j]
