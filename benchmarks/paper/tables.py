@@ -107,6 +107,27 @@ def _published(table: dict[str, Any], column: str) -> str:
     return f"{mean:.{2 if mean > 1 else 3}f} ± {sd:g}"
 
 
+def standing(found: Found) -> list[list[str]]:
+    """Rows that set the default recipe beside the best published single hard tree."""
+    experiment, rows = found.experiment, []
+    shown = {
+        name: method.title
+        for name, method in experiment.methods.items()
+        if method.kind == "dgt" and "recipe" not in method.fixed
+    }
+    for dataset in found.datasets():
+        known, rival = facts(dataset), experiment.published.get(dataset, {}).get("best")
+        for name, title in shown.items() if rival else ():
+            here = found.summary(dataset, name)
+            if here is not None:
+                ahead = (here.mean < rival["figure"]) == (known.metric == "rmse")
+                published = f"{rival['figure']:.{known.digits}f} ({rival['by']})"
+                scored = f"{here.text(known.digits)} ({here.runs()})"
+                mark = "ahead" if ahead else "behind"
+                rows.append([named(found, dataset), title, scored, published, mark])
+    return rows
+
+
 def tests(found: Found) -> list[str]:
     """For each of our rows, the data sets on which it is better or worse than its rivals."""
     experiment, rows = found.experiment, []
