@@ -59,7 +59,11 @@ def test_files_name_known_data_sets_methods_and_experiments(name):
     assert set(experiment.published) <= set(experiment.datasets)
     assert set(experiment.ours) <= set(experiment.methods)
     assert experiment.smoke in data.BUNDLED
-    columns = {c for table in experiment.published.values() for c in table} - {"since", "nodes", "best"}
+    columns = {c for table in experiment.published.values() for c in table} - {
+        "since",
+        "nodes",
+        "best",
+    }
     assert columns <= {method.paper for method in experiment.methods.values()}
     for method in experiment.methods.values():
         assert set(method.datasets) | set(method.at) <= set(experiment.datasets), method.name
@@ -388,7 +392,9 @@ def test_the_report_shows_what_was_recorded(recorded, tmp_path):
         assert f"(paper/{name})" in page
     assert "| **1.710 ± 0.010** (3) | **1.720 ± 0.010** (3) | 1.910 ± 0.010 (3) |" in page
     assert "| diverged |" in page
-    standing = "| Ailerons (6) | DGT, default | 1.710 ± 0.010 (3) | 1.720 (DGT, in the paper) | ahead |"
+    standing = (
+        "| Ailerons (6) | DGT, default | 1.710 ± 0.010 (3) | 1.720 (DGT, in the paper) | ahead |"
+    )
     assert standing in page
     assert "1.72 ± 0.016" in page and "1.652 (top-k 2026)" in page
     assert "| DGT, default, against TAO | Ailerons |  |  |" in page

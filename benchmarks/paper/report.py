@@ -76,8 +76,8 @@ def _standing(all_found: list[Found]) -> list[str]:
     return [
         "## The default recipe and the best published single hard trees",
         "",
-        "By the mean, of constant or of linear leaves as the row says. Published figures are those of",
-        "their authors, on splits that may differ from those here.",
+        "By the mean, of constant or of linear leaves as the row says. Published figures are those",
+        "of their authors, on splits that may differ from those here.",
         "",
         *tables.markdown(head, rows),
     ]
