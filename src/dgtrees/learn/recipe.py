@@ -31,7 +31,7 @@ _CHOICES = {
     "optimizer": ("adamw", "rmsprop", "sgd"),
     "schedule": ("cosine", "constant"),
     "anneal_schedule": ("linear", "log"),
-    "scaling": ("standard", "absolute", "between"),
+    "scaling": ("standard", "absolute"),
 }
 
 # Whether a whole number, the least value, and the value it must stay below.
@@ -115,8 +115,7 @@ class Recipe:
     scaling
         What a feature is divided by before training: "standard" its standard deviation;
         "absolute" its mean absolute deviation (as a normal distribution's standard deviation),
-        where that is smaller, so that a few extreme values do not hide the rest; "between" the
-        geometric mean of the two.
+        where that is smaller, so that a few extreme values do not hide the rest.
     input_noise, relative_noise
         Standard deviation of Gaussian noise on the standardised inputs while training, and what is
         added to it in proportion to the size of a value: extreme values come with much, so that no

@@ -62,15 +62,14 @@ def streamed_moments(
     for values, share in in_units():
         deviation = values - center
         squares = squares + np.einsum("n,nd,nd->d", share, deviation, deviation)
-        if scaling != "standard":
+        if scaling == "absolute":
             absolutes = absolutes + np.einsum("n,nd->d", share, np.abs(deviation))
     spread = np.sqrt(add_up(squares))
     # A constant column's deviation is rounding error, not a scale.
     constant = spread <= 1e-12 * biggest / unit
-    if scaling != "standard":
+    if scaling == "absolute":
         # A normal variable's mean absolute deviation is sqrt(2 / pi) of its standard deviation.
-        absolute = np.minimum(add_up(absolutes) * np.sqrt(np.pi / 2.0), spread)
-        spread = absolute if scaling == "absolute" else np.sqrt(absolute * spread)
+        spread = np.minimum(add_up(absolutes) * np.sqrt(np.pi / 2.0), spread)
     # Any row will do for a constant column, as long as all workers take the same.
     center = np.where(constant, largest(np.asarray(first)) / unit, center)
     return center * unit, np.where(constant, 0.0, spread * unit)
