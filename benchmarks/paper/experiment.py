@@ -215,7 +215,8 @@ def at(method: Method, dataset: str) -> Method:
     fixed = method.fixed | own.pop("fixed", {})
     if "seconds" not in own and "queries" not in fixed:
         train, val, _ = facts(dataset).rows
-        rows = {"all": train + val}.get(fixed.get("rows"), fixed.get("rows", train))
+        rows = fixed.get("rows", train)
+        rows = train + val if rows == "all" else rows
         own["seconds"] = method.seconds * max(0.2, (rows or _REFERENCE_ROWS) / _REFERENCE_ROWS)
     return replace(method, fixed=fixed, **own)
 

@@ -43,10 +43,11 @@ def write(folder: Path, docs: Path = ROOT / "docs") -> list[Path]:
     known, made = experiments(), Records(folder)
     written = [docs / "paper.md", docs / "paper" / "settings.md"]
     lines = [_INTRODUCTION.format(level=LEVEL), *_progress(known, folder)]
-    lines += _standing([Found(experiment, known, made) for experiment in known.values()])
+    all_found = [Found(experiment, known, made) for experiment in known.values()]
+    lines += _standing(all_found)
     details = ["# Settings and costs of the paper's experiments", "", *_cost_text(made)]
-    for experiment in known.values():
-        found = Found(experiment, known, made)
+    for found in all_found:
+        experiment = found.experiment
         lines += [f"## {experiment.heading}", ""]
         lines += [experiment.about.strip(), ""]
         drawn = _picture(found, docs / "paper")
@@ -64,12 +65,7 @@ def write(folder: Path, docs: Path = ROOT / "docs") -> list[Path]:
 
 
 def _standing(all_found: list[Found]) -> list[str]:
-    rows = [
-        row
-        for found in all_found
-        if found.experiment.view == "scores" and not found.experiment.heights
-        for row in tables.standing(found)
-    ]
+    rows = [row for found in all_found for row in tables.standing(found)]
     if not rows:
         return []
     head = ["data (height)", "", "here", "best published", ""]

@@ -154,9 +154,13 @@ def other_rows(data: Split, rows: int | str | None) -> Split:
     "all" trains on the validation rows too, as some authors do; nothing can be chosen on them then.
     """
     if rows == "all":
-        X, y = ((data.X_train, data.X_val), (data.y_train, data.y_val))
-        none = {"X_val": data.X_val[:0], "y_val": data.y_val[:0]}
-        return replace(data, X_train=np.concatenate(X), y_train=np.concatenate(y), **none)
+        return replace(
+            data,
+            X_train=np.concatenate((data.X_train, data.X_val)),
+            y_train=np.concatenate((data.y_train, data.y_val)),
+            X_val=data.X_val[:0],
+            y_val=data.y_val[:0],
+        )
     assert not isinstance(rows, str)
     if rows is None or rows >= len(data.y_train):
         return data
