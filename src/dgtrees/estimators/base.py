@@ -147,8 +147,9 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
                 "which holds the finished tree only: start a new estimator, or keep the one that "
                 "fit or partial_fit has trained"
             )
-        # No cosine and no average: nobody knows which batch will be the last.
-        recipe = replace(checked_recipe(self, self._task), schedule="constant", averaging=0.0)
+        # No cosine, no average, no local gradients: nobody knows which batch will be the last.
+        recipe = checked_recipe(self, self._task)
+        recipe = replace(recipe, schedule="constant", averaging=0.0, local_after=1.0)
         rows = self._examples(X, y, sample_weight, first=first)
         rows = replace(rows, weight=self._training_weights(rows.y, rows.weight))
         if first:
