@@ -30,7 +30,7 @@ demo: $(SET_UP)
 	$(BIN)/python examples/demo.py
 
 test: $(SET_UP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 check: $(SET_UP)
 	$(BIN)/ruff check .

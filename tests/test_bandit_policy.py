@@ -278,6 +278,12 @@ def test_learn_many_is_many_learns(tmp_path):
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
+def test_numbers_have_linear_leaves_but_in_the_paper():
+    assert DGTContinuousBandit(0, 1).leaf == "linear"
+    assert DGTContinuousBandit(0, 1, recipe="paper").leaf == "constant"
+    assert DGTContinuousBandit(0, 1, recipe="paper", leaf="linear").leaf == "linear"
+
+
 @pytest.mark.parametrize("leaf", ["constant", "linear"])
 def test_the_tree_answers_as_the_policy_does(leaf):
     policy = teach(DGTBandit(4, 3, leaf, random_state=1), range(400))

@@ -367,6 +367,7 @@ def test_tune_refuses_before_there_is_a_study(shop, tmp_path, capsys):
     arguments = ["tune", shop / "train.csv", "-t", "buys", "-o", tmp_path / "best.dgt"]
     assert "--jobs must not be 0" in failure(capsys, *arguments, "--jobs", "0")
     assert "--trials must be at least 1" in failure(capsys, *arguments, "--trials", "0")
+    assert "--backend must be one of" in failure(capsys, *arguments, "--backend", "spark")
     assert not list(tmp_path.iterdir())
 
 

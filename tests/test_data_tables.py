@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from dgtrees import DGTClassifier
+from dgtrees import DGTClassifier, DGTRegressor
+from dgtrees.data.encoder import columns_of
 from dgtrees.data.files import blocks_of_lines
 from dgtrees.data.tables import Table, TableStream, read_table
 from dgtrees.errors import DataError
@@ -460,3 +461,14 @@ def test_row_labels_of_pandas_are_no_column(kind, tmp_path):
         assert found == (["a"] if named is frame else ["a", "id"])
     # A column of that name which is not pandas' index stays.
     assert read_table(pa.table({"__index_level_0__": [1.0, 2.0]})).X.num_columns == 1
+
+
+def test_an_estimator_does_not_learn_from_row_labels():
+    frame = pd.DataFrame({"a": np.arange(40) % 7, "b": list("uv") * 20}).sample(40, random_state=0)
+    for columns in (["a"], ["a", "b"]):  # numbers only, and with a category
+        table = pa.Table.from_pandas(frame[columns])
+        assert table.num_columns == len(columns) + 1
+        model = DGTRegressor(max_depth=2, max_epochs=1).fit(table, frame["a"])
+        assert model.feature_names_in_.tolist() == columns
+        assert np.array_equal(model.predict(table), model.predict(frame[columns]))
+    assert [name for name, _ in columns_of(table)] == columns

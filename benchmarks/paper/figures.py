@@ -20,6 +20,7 @@ _COLOURS = {
     "dgt-default": "C0",
     "dgt-paper": "C1",
     "dgt-linear": "C2",
+    "dgt-constant": "C2",
     "tao": "C3",
     "lcn": "C4",
     "cart": "C5",

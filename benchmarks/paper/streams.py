@@ -50,7 +50,7 @@ CLASSES: dict[str, Callable[..., Any]] = {"dgt-bandit": _dgt, "cbf": _cbf, "vw":
 
 
 def _dgt_values(feedback: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
-    leaf, name = settings.pop("leaf", "constant"), settings.pop("recipe", "default")
+    leaf, name = settings.pop("leaf", "linear"), settings.pop("recipe", "default")
     delta = settings.pop("delta", None)
     recipe = _bandit_recipe(name, f"continuous, {leaf}", settings)
     return DGTContinuousBandit(

@@ -172,8 +172,9 @@ class DGTContinuousBandit(OnlineTree):
     low, high : float
         Between which actions lie.
     max_depth : int, default 6
-    leaf : "constant" or "linear"
-        Leaves answer a number; or, added to it, one linear function shared by all leaves.
+    leaf : "constant" or "linear", optional
+        Leaves answer a number; or, added to it, one linear function shared by all leaves, which is
+        the default but with the paper's recipe.
     feedback : "one-point" or "two-point"
         How many actions are tried for a row: eqn:onepoint or eqn:twopoint.
     delta : float, optional
@@ -203,7 +204,7 @@ class DGTContinuousBandit(OnlineTree):
         low: float,
         high: float,
         max_depth: int = 6,
-        leaf: str = "constant",
+        leaf: str | None = None,
         *,
         feedback: str = "one-point",
         delta: float | None = None,
@@ -216,6 +217,8 @@ class DGTContinuousBandit(OnlineTree):
             raise ValueError(f"feedback must be one-point or two-point, got {feedback!r}")
         self.feedback = feedback
         self.delta = self._checked_delta(delta)
+        if leaf is None:
+            leaf = "constant" if recipe == "paper" else "linear"
         super().__init__(1, max_depth, leaf, recipe, None, encoder, random_state)
 
     def _checked_delta(self, delta: Any) -> float:

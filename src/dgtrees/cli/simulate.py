@@ -33,7 +33,13 @@ def simulate(
         typer.Option(help="Rivals to compare with, such as vw,linear (VW needs dgtrees[vw])."),
     ] = None,
     max_depth: o.MaxDepth = None,
-    leaf: o.Leaf = "constant",
+    leaf: Annotated[
+        str | None,
+        typer.Option(
+            help="What a leaf holds: constant (default for classes), or linear in the features "
+            "(default for values)."
+        ),
+    ] = None,
     recipe: o.RecipeName = "default",
     feedback: Annotated[
         str | None,
@@ -78,8 +84,9 @@ def simulate(
     table = read_labelled(train, target, task=task, **columns, **reading)
     held = None if test is None else read_validation(test, table, None, reading)
     X, y, X_test, y_test, encoder = _parts(table, held, test_fraction, seed)
-    depth = {} if max_depth is None else {"max_depth": max_depth}
-    common = {**depth, "leaf": leaf, "recipe": recipe, "encoder": encoder, "random_state": seed}
+    given = {"max_depth": max_depth, "leaf": leaf}
+    common = {name: value for name, value in given.items() if value is not None}
+    common |= {"recipe": recipe, "encoder": encoder, "random_state": seed}
     policies = _policies(table, y, common, feedback, rivals)
 
     from dgtrees.bandit import simulate as run

@@ -76,28 +76,29 @@ def tune(
     from dgtrees.cli.progress import batches_bar
     from dgtrees.estimators.tune import Search
 
-    search = Search(
-        table.task,
-        output,
-        study=study or f"{output}.study",
-        space=space,
-        max_depth=max_depth,
-        max_epochs=max_epochs,
-        seed=seed,
-    )
-    before = search.n_trials
     show = o.on_terminal() and not (quiet or json)
-    with o.cores_of(backend), batches_bar(trials, show, "trials") as advance:
-        best = search.run(
-            table.X,
-            table.y,
-            table.weight,
-            validation=None if held is None else (held.X, held.y, held.weight),
-            validation_fraction=validation_fraction,
-            trials=trials,
-            n_jobs=jobs,
-            callback=lambda: advance(1),
+    with o.cores_of(backend):  # which is refused before there is a study file
+        search = Search(
+            table.task,
+            output,
+            study=study or f"{output}.study",
+            space=space,
+            max_depth=max_depth,
+            max_epochs=max_epochs,
+            seed=seed,
         )
+        before = search.n_trials
+        with batches_bar(trials, show, "trials") as advance:
+            best = search.run(
+                table.X,
+                table.y,
+                table.weight,
+                validation=None if held is None else (held.X, held.y, held.weight),
+                validation_fraction=validation_fraction,
+                trials=trials,
+                n_jobs=jobs,
+                callback=lambda: advance(1),
+            )
     result: dict[str, Any] = {
         "model": output,
         "study": search.study_path,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -14,6 +12,7 @@ from pyarrow import ipc, parquet
 
 from dgtrees.data.batch import Batch, row_namer
 from dgtrees.data.files import source_name
+from dgtrees.data.row_labels import row_labels
 from dgtrees.errors import DataError
 
 __all__ = [
@@ -22,13 +21,11 @@ __all__ = [
     "from_frame",
     "from_npz",
     "from_parquet",
-    "row_labels",
 ]
 
 ARROW_STREAM = b"\xff\xff\xff\xff"
 """How a stream of Arrow messages begins."""
 
-_ROW_LABELS = re.compile(r"__index_level_\d+__")
 _ROWS_A_BATCH = 65_536
 _BATCH_BYTES = 1 << 24
 
@@ -172,19 +169,6 @@ def _from_record_batches(
         names, columns = _named_columns(part, labels)
         yield Batch(names, [pa.chunked_array([c]) for c in columns], False, row_namer(row), name)
         row += part.num_rows
-
-
-def row_labels(schema: pa.Schema) -> set[str]:
-    """Names under which pandas has written a nameless index beside the columns of a frame.
-
-    Row labels say where a row stood, which in a sorted table gives the target away. An index with
-    a name is somebody's column.
-    """
-    try:
-        written = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))["index_columns"]
-        return {n for n in written if isinstance(n, str) and _ROW_LABELS.fullmatch(n)}
-    except (ValueError, KeyError, TypeError):  # not pandas', or not as pandas writes it
-        return set()
 
 
 def _named_columns(part: Any, labels: set[str]) -> tuple[list[str], list[Any]]:

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from dgtrees.data.row_labels import without_row_labels
+
 __all__ = [
     "Column",
     "Encoder",
@@ -75,6 +77,7 @@ def is_frame(X: Any) -> bool:
 def columns_of(X: Any) -> list[tuple[str, np.ndarray]]:
     """Names and values of every column of a DataFrame or a two-dimensional array."""
     if hasattr(X, "column_names"):  # an Arrow table, whose .columns are the values
+        X = without_row_labels(X)
         return [(str(n), _arrow_values(X.column(n), str(n))) for n in X.column_names]
     if is_frame(X):
         return [(str(name), _values(X[name], str(name))) for name in X.columns]

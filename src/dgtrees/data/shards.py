@@ -17,8 +17,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from dgtrees.data.batch import Batch
-from dgtrees.data.binary import from_parquet, row_labels
+from dgtrees.data.binary import from_parquet
 from dgtrees.data.files import open_bytes
+from dgtrees.data.row_labels import row_labels
 from dgtrees.data.tables import Columns, Table, typed
 from dgtrees.errors import DataError
 

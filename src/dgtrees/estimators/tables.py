@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from dgtrees.data.encoder import Encoder, columns_of, is_frame
+from dgtrees.data.row_labels import without_row_labels
 from dgtrees.data.rows import Examples, hold_out, merge_repeated
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.routing import all_finite
@@ -122,6 +123,7 @@ class TableEstimator(BaseEstimator):
 
     def _read_table(self, X: Any, first: bool) -> Table:
         """An array of floats, or columns where some are categories (or objects)."""
+        X = without_row_labels(X)
         columns = columns_of(X) if is_frame(X) else None
         if columns is not None and any(values.dtype == object for _, values in columns):
             as_columns = True
