@@ -12,7 +12,7 @@ help:
 	@echo "make test      the test suite"
 	@echo "make check     style, types, architecture, documentation"
 	@echo "make bench     speed, as ratios measured side by side"
-	@echo "make accuracy  the paper's data sets, 5 seeds (needs the data: DGTREES_DATA)"
+	@echo "make accuracy  the default recipe on the paper's data sets (needs the data: DGTREES_DATA)"
 	@echo "make gallery   the pictures of docs/gallery.md, drawn anew"
 	@echo "make bandit    the same as streams of queries, 3 seeds"
 	@echo "make paper     every table and figure of the paper, cheapest runs first; stop and go on at will"
@@ -57,13 +57,13 @@ bench: $(SET_UP)
 	$(BIN)/python -m benchmarks.bandit_speed
 
 accuracy: $(SET_UP)
-	$(BIN)/python -m benchmarks.accuracy
+	$(BIN)/dgt paper run --table 1 --table 2 --method dgt-default
 
 agreement: $(SET_UP)
 	$(BIN)/python -m benchmarks.agreement
 
 bandit: $(SET_UP)
-	$(BIN)/python -m benchmarks.bandit
+	$(BIN)/dgt paper run --figure 2 --figure 3 --table 6 --seeds 3
 
 paper: $(SET_UP)
 	$(BIN)/dgt paper run
