@@ -14,6 +14,7 @@ from benchmarks.paper.tables import Found
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.ticker import LogLocator
 
 _COLUMNS = 3
 _COLOURS = {
@@ -33,6 +34,7 @@ _COLOURS = {
     "linear-default": "C9",
 }
 """A method has one colour in all figures; bandits' rivals are in no figure with those of labels."""
+_MARKERS = ("o", "s", "^", "D")
 _METRICS = {"rmse": "test RMSE", "accuracy": "test accuracy %", "auc": "test AUC"}
 
 
@@ -85,7 +87,7 @@ def curves(found: Found, path: Path) -> bool:
         return False
     figure, axes = _panels(len(datasets))
     for ax, dataset in zip(axes, datasets, strict=True):
-        known = facts(dataset)
+        known, means = facts(dataset), []
         for name, title in found.methods().items():
             made = [r["details"]["curve"] for r in found.records(dataset, name)]
             if not made:
@@ -94,16 +96,22 @@ def curves(found: Found, path: Path) -> bool:
             queries = np.mean([curve["queries"] for curve in made], axis=0)
             values = np.array([curve["held_out"] for curve in made])
             mean, style = values.mean(axis=0), _style(found, name)
+            means.append(mean)
             ax.plot(queries, mean, label=title, **style)
             if len(values) > 2:
                 half = half_interval(values)
                 shade = {"color": style["color"], "alpha": 0.2, "lw": 0}
                 ax.fill_between(queries, mean - half, mean + half, **shade)
         ax.set(xscale="log", title=known.title, xlabel="queries", ylabel=_METRICS[known.metric])
+        # Means give the scale: an interval of three unlike runs would be most of the panel.
+        low, high = (f(np.concatenate(means)) for f in (np.min, np.max))
         if known.metric == "rmse":
-            ax.set_yscale("log")
-            for which in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
-                which("{x:g}")
+            ax.set(yscale="log", ylim=(low / 1.1, high * 1.1))
+            ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.yaxis.set_minor_formatter("")
+        else:
+            ax.set_ylim(max(0.0, low - 5.0), min(100.0, high + 5.0))
     _finish(figure, axes, path)
     return True
 
@@ -131,7 +139,7 @@ def heights(found: Found, path: Path) -> bool:
 def cost(found: Found, path: Path) -> bool:
     """TEL's score and multiply-adds as multiples of our tree's, by the width of its soft band."""
     base, *_ = found.experiment.ours
-    soft = [name for name in found.methods() if name not in found.experiment.ours]
+    soft = {name: t for name, t in found.methods().items() if name not in found.experiment.ours}
     points: dict[str, dict[str, list[tuple[float, float, str]]]] = {}
     for dataset in found.datasets():
         ours = found.records(dataset, base)
@@ -141,19 +149,20 @@ def cost(found: Found, path: Path) -> bool:
                 x = _mean(made, "flops") / _mean(ours, "flops")
                 y = _score(made) / _score(ours)
                 task = points.setdefault(facts(dataset).task, {})
-                task.setdefault(dataset, []).append((x, y, found.methods()[name]))
+                task.setdefault(dataset, []).append((x, y, name))
     if not points:
         return False
     figure, axes = _panels(len(points))
     for ax, (task, sets) in zip(axes, points.items(), strict=True):
         for dataset, there in sets.items():
-            x, y, titles = zip(*sorted(there), strict=True)
-            place = found.experiment.datasets.index(dataset)
-            ax.plot(x, y, marker="o", ms=4, color=f"C{place}", label=facts(dataset).title)
-            for point in zip(x, y, titles, strict=True):
-                width = point[2].rpartition(", ")[2]
-                place = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 7}
-                ax.annotate(width, point[:2], **place)
+            x, y, names = zip(*sorted(there), strict=True)
+            colour = f"C{found.experiment.datasets.index(dataset)}"
+            ax.plot(x, y, color=colour, label=facts(dataset).title)
+            for *point, name in zip(x, y, names, strict=True):
+                ax.plot(*point, marker=_MARKERS[list(soft).index(name)], ms=6, color=colour)
+        # Shapes, not labels: those of neighbouring curves would lie one over the other.
+        for marker, title in zip(_MARKERS, soft.values(), strict=False):
+            ax.plot([], [], marker=marker, ms=6, ls="", color="grey", label=title)
         ax.plot([1.0], [1.0], marker="*", ms=12, ls="", color="black", label="DGT, default")
         what = "RMSE" if task == "regression" else "accuracy"
         ax.set(
