@@ -1,20 +1,26 @@
 """scikit-learn's own checks, all of them, with no list of exceptions."""
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from dgtrees import DGTClassifier, DGTForestClassifier, DGTForestRegressor, DGTRegressor
 
 
+ESTIMATORS = [
+    DGTClassifier(),
+    DGTRegressor(),
+    # Fewer and shorter trees than the default: the checks fit some hundred forests.
+    DGTForestClassifier(n_estimators=2, max_depth=4, max_epochs=25),
+    DGTForestRegressor(n_estimators=2, max_depth=4, max_epochs=25),
+]
+
+
 @pytest.mark.filterwarnings("ignore")  # the checks provoke warnings on purpose
-@parametrize_with_checks(
-    [
-        DGTClassifier(),
-        DGTRegressor(),
-        # Fewer and shorter trees than the default: the checks fit some hundred forests.
-        DGTForestClassifier(n_estimators=2, max_depth=4, max_epochs=25),
-        DGTForestRegressor(n_estimators=2, max_depth=4, max_epochs=25),
-    ]
-)
+@parametrize_with_checks(ESTIMATORS)
 def test_check_estimator(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+def test_there_are_checks_enough(estimator):
+    assert len(list(estimator_checks_generator(estimator))) > 50

@@ -37,7 +37,7 @@ def simulate(
         str | None,
         typer.Option(
             help="What a leaf holds: constant (default for classes), or linear in the features "
-            "(default for values)."
+            "(default for values, but with the paper's recipe)."
         ),
     ] = None,
     recipe: o.RecipeName = "default",
