@@ -5,7 +5,6 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 
 from dgtrees import DGTClassifier, DGTForestClassifier, DGTForestRegressor, DGTRegressor
 
-
 ESTIMATORS = [
     DGTClassifier(),
     DGTRegressor(),
