@@ -26,6 +26,7 @@ from dgtrees.learn.keep import BestWeights, RunningAverage
 from dgtrees.learn.losses import Loss
 from dgtrees.learn.module import TrainableTree
 from dgtrees.learn.objective import evaluate, mean_loss, rank_of, training_loss
+from dgtrees.learn.optimizers import OPTIMIZERS, Optimizer
 from dgtrees.learn.quantizers import QUANTIZERS, AnnealedSigmoid
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.rows import Feed
@@ -128,7 +129,7 @@ def make_module(
     )
 
 
-def make_optimizer(module: TrainableTree, recipe: Recipe) -> torch.optim.Optimizer:
+def make_optimizer(module: TrainableTree, recipe: Recipe) -> Optimizer:
     """The recipe's optimiser, with leaves in a group of their own."""
     leaves = module.leaf_parameters()
     ids = {id(p) for p in leaves}
@@ -138,19 +139,10 @@ def make_optimizer(module: TrainableTree, recipe: Recipe) -> torch.optim.Optimiz
         {"params": leaves, "part": "leaves", "weight_decay": 0.0},
     ]
     groups = [group for group in groups if group["params"]]
-    optimizer: torch.optim.Optimizer
-    if recipe.optimizer == "rmsprop":
-        optimizer = torch.optim.RMSprop(groups, momentum=recipe.momentum)
-    elif recipe.optimizer == "sgd":
-        optimizer = torch.optim.SGD(groups, momentum=recipe.momentum)
-    else:
-        optimizer = torch.optim.AdamW(groups, fused=True)
-    return optimizer
+    return OPTIMIZERS[recipe.optimizer](groups, recipe.momentum)
 
 
-def _set_rates(
-    optimizer: torch.optim.Optimizer, recipe: Recipe, node_rate: float, done: float
-) -> None:
+def _set_rates(optimizer: Optimizer, recipe: Recipe, node_rate: float, done: float) -> None:
     """Learning rates when `done` (0 to 1) of the steps are made."""
     for group in optimizer.param_groups:
         rate = node_rate if group["part"] == "nodes" else recipe.leaf_learning_rate
@@ -205,7 +197,7 @@ class Run:
     """
 
     module: TrainableTree
-    optimizer: torch.optim.Optimizer
+    optimizer: Optimizer
     generator: torch.Generator
     average: RunningAverage
     best: BestWeights
@@ -251,7 +243,7 @@ def _epoch(
         if noise is not None:
             x = noise.add_to(x, noise_size, recipe.relative_noise)
         objective = mean_loss(loss(forward(x), batch.y), len(batch), batch.weight)
-        optimizer.zero_grad(set_to_none=True)
+        optimizer.zero_grad()
         objective.backward()
         if recipe.l1 or recipe.l2:
             _add_penalty(module, recipe)
@@ -276,7 +268,7 @@ def fit_tree(
     classification: bool,
     validation: Feed | None = None,
     generator: torch.Generator | None = None,
-    optimizer: torch.optim.Optimizer | None = None,
+    optimizer: Optimizer | None = None,
     noise: NoisePool | None = None,
     epochs: int | None = None,
     callbacks: tuple[Callback, ...] = (),

@@ -183,6 +183,13 @@ class _MixedLeaves(torch.autograd.Function):
         return decision_gradient(decisions, grads[0], ctx.form), None
 
 
+class _Layer(nn.Linear):
+    """A linear layer without values yet: the tree draws them, from the generator it is given."""
+
+    def reset_parameters(self) -> None:
+        """Leave the values as they are."""
+
+
 class TrainableTree(nn.Module):
     """A complete oblique tree as a torch layer: hard forward, soft backward.
 
@@ -260,9 +267,8 @@ class TrainableTree(nn.Module):
         widths = (in_features, *hidden_widths(max_depth, n_layers, hidden), n_internal(max_depth))
         # The first layer has a bias, as if the row ended in a constant 1 (the paper's [x; 1]):
         # thresholds then learn as fast as weights do. The last one's is the tree's own.
-        # `skip_init`, because `reset_parameters` below draws from the generator it is given.
         self.layers = nn.ModuleList(
-            nn.utils.skip_init(nn.Linear, a, b, bias=i in (0, n_layers - 1))
+            _Layer(a, b, bias=i in (0, n_layers - 1))
             for i, (a, b) in enumerate(pairwise(widths))
             if max_depth > 0
         )
