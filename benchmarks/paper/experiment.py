@@ -44,6 +44,8 @@ class Method:
     selection: dict[str, Any] = field(default_factory=dict)
     choose: str = "every seed"
     seconds: float = 1.0
+    seeds: int = 0
+    """Runs where they are not as many as the experiment's: the cheap ones have more."""
     datasets: tuple[str, ...] = ()
     reuse: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
@@ -229,7 +231,7 @@ def cells(experiment: Experiment, seeds: int | None = None) -> Iterator[Cell]:
                 continue
             here = at(method, dataset)
             for height in experiment.heights or (facts(dataset).height,):
-                for seed in range(experiment.seeds if seeds is None else seeds):
+                for seed in range(seeds or here.seeds or experiment.seeds):
                     yield _cell(experiment, dataset, here, height, seed)
 
 
@@ -285,6 +287,7 @@ def smoke(experiment: Experiment, quick: dict[str, dict[str, Any]]) -> Experimen
             grid=method.grid[:2],
             selection={},
             datasets=(),
+            seeds=1,
             at={},
         )
         for name, method in experiment.methods.items()
