@@ -6,9 +6,9 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 from dgtrees import DGTClassifier, DGTForestClassifier, DGTForestRegressor, DGTRegressor
 
 ESTIMATORS = [
-    DGTClassifier(),
-    DGTRegressor(),
-    # Fewer and shorter trees than the default: the checks fit some hundred forests.
+    # Shorter trainings and fewer trees than the default: the checks fit several hundred models.
+    DGTClassifier(max_epochs=50),
+    DGTRegressor(max_epochs=50),
     DGTForestClassifier(n_estimators=2, max_depth=4, max_epochs=25),
     DGTForestRegressor(n_estimators=2, max_depth=4, max_epochs=25),
 ]
