@@ -1,0 +1,88 @@
+"""Figures that README and docs state are those of the recorded runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+from benchmarks.paper import data, experiment, report
+from benchmarks.paper.tables import Found
+
+ROOT = Path(__file__).parents[1]
+KNOWN = experiment.experiments()
+MADE = experiment.Records(experiment.RESULTS)
+
+# Of every row of README's table of single trees: data set, and method where it is not the default.
+TREES = {
+    "PenDigits, 8": ("classification", "pendigits"),
+    "Letter, 10": ("classification", "letter"),
+    "SatImage, 6": ("classification", "satimage"),
+    "Segment, 8": ("classification", "segment"),
+    "Forest cover, 10": ("classification", "covtype"),
+    "MNIST, 8, 48,000 rows": ("classification", "mnist"),
+    "MNIST, 8, 60,000 rows": ("classification", "mnist", "dgt-all"),
+    "Connect4, 8": ("classification", "connect4"),
+    "HIV, 6": ("classification", "hiv"),
+    "BACE, 6": ("classification", "bace"),
+    "Ailerons, 6": ("regression", "ailerons"),
+    "Abalone, 6": ("regression", "abalone"),
+    "Comp-Activ, 6": ("regression", "compactiv"),
+}
+
+# Of every row of the tables of docs/forests.md: the method, and the columns it has.
+VALUES = ("ailerons", "abalone", "compactiv")
+CLASSES = ("pendigits", "letter")
+FORESTS = [
+    ("DGT-Forest, constant leaves", "forest-default", VALUES),
+    ("DGT-Forest, linear leaves", "forest-linear", VALUES),
+    ("DGT-Forest, the paper's recipe", "forest-paper", VALUES),
+    ("XGBoost", "xgboost", VALUES),
+    ("AdaBoost", "adaboost", VALUES),
+    ("Random forest", "random-forest", VALUES),
+    ("DGT-Forest, constant leaves", "forest-default", CLASSES),
+    ("DGT-Forest, the paper's recipe", "forest-paper", CLASSES),
+    ("XGBoost", "xgboost", CLASSES),
+    ("Random forest", "random-forest", CLASSES),
+]
+
+
+def recorded(name, dataset, method="dgt-default"):
+    summary = Found(KNOWN[name], KNOWN, MADE).summary(dataset, method)
+    return summary.text(data.facts(dataset).digits)
+
+
+def rows(page, first):
+    """Cells of the rows that begin so, without the marks of bold type."""
+    found = re.findall(rf"^\| {re.escape(first)} \|(.*)\|$", page, flags=re.MULTILINE)
+    return [[cell.strip(" *") for cell in row.split("|")] for row in found]
+
+
+@pytest.mark.parametrize("row", TREES)
+def test_readme_has_the_recorded_scores_of_trees(row):
+    ((first, *_),) = rows((ROOT / "README.md").read_text(), row)
+    assert first == recorded(*TREES[row])
+
+
+def test_readme_has_the_recorded_scores_of_linear_leaves_and_forests():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    for dataset in VALUES:
+        assert recorded("linear-leaves", dataset, "dgt-linear-default") in text
+        for method in ("forest-default", "forest-linear"):
+            assert recorded("forests", dataset, method) in text
+    assert recorded("forests", "pendigits", "forest-default") in text
+
+
+@pytest.mark.parametrize(("row", "method", "datasets"), FORESTS)
+def test_the_page_on_forests_has_the_recorded_scores(row, method, datasets):
+    page = (ROOT / "docs" / "forests.md").read_text()
+    assert [recorded("forests", d, method) for d in datasets] in rows(page, row)
+
+
+def test_the_report_was_written_from_these_records(tmp_path, monkeypatch):
+    if not all(data.present(dataset) for _, dataset, _ in MADE.made):
+        pytest.skip("the report counts the runs that are left, and data sets are absent here")
+    monkeypatch.setattr(report, "_picture", lambda found, folder: None)
+    for path in report.write(experiment.RESULTS, tmp_path):
+        there = (ROOT / "docs" / path.relative_to(tmp_path)).read_text()
+        lines = [line for line in there.splitlines() if not line.startswith("![")]
+        without_pictures = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"
+        assert path.read_text() == without_pictures, "run dgt paper report"
