@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks.paper import data, experiment, report
 from benchmarks.paper.tables import Found
@@ -44,6 +45,25 @@ FORESTS = [
     ("Random forest", "random-forest", CLASSES),
 ]
 
+# Data sets as tables of policies call them, and of every row of continuous actions its runs.
+STREAMS = {
+    "covtype": "covtype",
+    "MNIST": "mnist",
+    "PenDigits": "pendigits",
+    "Letter": "letter",
+    "SatImage": "satimage",
+}
+PRICES = {
+    "linear leaves (default), two-point": ("two-point", "dgt-default-squared"),
+    "linear leaves (default), one-point": ("bandit-regression", "dgt-default"),
+    "constant leaves, two-point": ("two-point", "dgt-constant-squared"),
+    "constant leaves, one-point": ("bandit-regression", "dgt-constant"),
+    "paper's recipe, two-point": ("two-point", "dgt-paper-squared"),
+    "paper's recipe, one-point": ("bandit-regression", "dgt-paper"),
+    "linear regression at its best, two-point": ("two-point", "linear-default-squared"),
+    "linear regression at its best, one-point": ("bandit-regression", "linear-default"),
+}
+
 
 def recorded(name, dataset, method="dgt-default"):
     summary = Found(KNOWN[name], KNOWN, MADE).summary(dataset, method)
@@ -75,6 +95,30 @@ def test_readme_has_the_recorded_scores_of_linear_leaves_and_forests():
 def test_the_page_on_forests_has_the_recorded_scores(row, method, datasets):
     page = (ROOT / "docs" / "forests.md").read_text()
     assert [recorded("forests", d, method) for d in datasets] in rows(page, row)
+
+
+@pytest.mark.parametrize(("page", "least"), [("README.md", 6), ("docs/bandits.md", 10)])
+def test_pages_have_the_recorded_accuracy_of_policies(page, least):
+    pattern = rf"^\| ({'|'.join(STREAMS)})(?:,| \|) (\d+,\d{{3}}) \|(.*)\|$"
+    found = re.findall(pattern, (ROOT / page).read_text(), flags=re.MULTILINE)
+    assert len(found) >= least
+    policies = Found(KNOWN["bandit-classification"], KNOWN, MADE)
+    for name, answers, row in found:
+        shown = [cell.strip(" *") for cell in row.split("|")][:3]
+        curves = [
+            [record["details"]["curve"] for record in policies.records(STREAMS[name], method)]
+            for method in ("dgt-default", "dgt-linear", "dgt-paper")
+        ]
+        queries = int(answers.replace(",", ""))
+        means = [np.mean([c["held_out"][c["queries"].index(queries)] for c in cs]) for cs in curves]
+        assert shown == [f"{mean:.1f}" for mean in means], (name, answers)
+
+
+@pytest.mark.parametrize("row", PRICES)
+def test_the_page_on_policies_has_the_recorded_errors(row):
+    name, method = PRICES[row]
+    ((*shown,),) = rows((ROOT / "docs" / "bandits.md").read_text(), row)
+    assert shown == [recorded(name, dataset, method) for dataset in VALUES]
 
 
 def test_the_report_was_written_from_these_records(tmp_path, monkeypatch):
