@@ -430,7 +430,7 @@ def test_the_report_is_the_same_again_and_stands_without_records(recorded, tmp_p
 def test_commands(recorded, tmp_path, capsys):
     assert dgt(["paper", "list", "--results", str(recorded)]) == 0
     listed = capsys.readouterr().out
-    assert "two-point" in listed and "runs done" in listed
+    assert "two-point" in listed and "runs done; dgt paper run goes on" in listed
     assert dgt(["paper", "report", "--results", str(recorded), "-o", str(tmp_path / "d")]) == 0
     assert "paper.md" in capsys.readouterr().out
     options = ["--table", "1", "--method", "ridge", "--dataset", "yahoo", "--json"]

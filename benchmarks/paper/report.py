@@ -119,7 +119,7 @@ def _progress(known: dict[str, Experiment], folder: Path) -> list[str]:
     head = ["", "", "runs recorded", "further runs on absent data"]
     text = (
         "**How far it is.** Three runs of everything are declared, ten of DGT where a fit takes\n"
-        "less than a minute (three where results are shown by height); `--seeds` asks for more."
+        "less than a minute (three where classes are shown by height); `--seeds` asks for more."
     )
     return [text, "", *tables.markdown(head, rows)]
 

@@ -62,7 +62,8 @@ def list_experiments(results: Results = None, json: o.Json = False, quiet: o.Qui
         reads = "" if item["cells"] + item["absent"] else ", read off the runs of others"
         lines.append(f"{item['name']:<23} {numbers}  {item['title']}{reads}")
     done, cells = (sum(item[key] for item in found) for key in ("done", "cells"))
-    lines.append(f"\n{done} of {cells} runs done; dgt paper run goes on with the cheapest")
+    then = "dgt paper run goes on with the cheapest" if done < cells else "see dgt paper report"
+    lines.append(f"\n{done:,} of {cells:,} runs done; {then}")
     say({"experiments": found}, "\n".join(lines), as_json=json, quiet=quiet, clear=True)
 
 
