@@ -1,7 +1,23 @@
-"""Settings for all tests."""
+"""Settings for all tests, and who may see the data sets that lie beside the repository.
+
+Only tests marked `data` see them. For all others DGTREES_DATA names a folder that does not exist,
+so that no test passes here, where the data is, and fails on a fresh clone, where it is not. CI runs
+the marked ones a second time without data.
+"""
+
+import os
+from pathlib import Path
 
 from hypothesis import settings
 
 # Compiled kernels are slow the first time; timing is not what these tests are about.
 settings.register_profile("dgtrees", deadline=None, derandomize=True)
 settings.load_profile("dgtrees")
+
+BESIDE = Path(__file__).resolve().parents[2] / "shared" / "datasets"
+DATA = os.environ.get("DGTREES_DATA") or str(BESIDE)
+NOWHERE = str(Path(__file__).resolve().parent / "no-such-folder-of-data")
+
+
+def pytest_runtest_setup(item):
+    os.environ["DGTREES_DATA"] = DATA if item.get_closest_marker("data") else NOWHERE

@@ -58,7 +58,13 @@ class SlowLearner:
         self.nodes = state.nodes.astype(float)
         self.leaves = state.leaves.T.copy()  # (leaves, actions)
         self.slopes = np.zeros((self.leaves.shape[1], self.nodes.shape[1]))
-        self.parameters = {"nodes": self.nodes, "leaves": self.leaves, "slopes": self.slopes}
+        self.bias = state.bias[:1].copy()
+        self.parameters = {
+            "nodes": self.nodes,
+            "leaves": self.leaves,
+            "slopes": self.slopes,
+            "bias": self.bias,
+        }
         self.squares = {name: np.zeros_like(p) for name, p in self.parameters.items()}
         self.gradients = {name: np.zeros_like(p) for name, p in self.parameters.items()}
         self.means = {name: p.copy() for name, p in self.parameters.items()}
@@ -84,7 +90,7 @@ class SlowLearner:
         p = self.means if self.recipe.averaging > 0 else self.parameters
         z = self.standardised(x)
         leaf = reference.route_all_nodes(z[None, :-1], p["nodes"][:, :-1], p["nodes"][:, -1])[0]
-        return p["leaves"][leaf] + self.linear * (p["slopes"] @ z)
+        return p["leaves"][leaf] + self.linear * (p["slopes"] @ z) + p["bias"]
 
     def decide(self, x):
         self.random[0], draw = splitmix(self.random[0])
@@ -102,7 +108,7 @@ class SlowLearner:
     def step(self, x, k, loss, probability):
         recipe, x = self.recipe, self.standardised(x)
         leaf = reference.route_all_nodes(x[None, :-1], self.nodes[:, :-1], self.nodes[:, -1])[0]
-        win = sigmoid(self.leaves[leaf, k] + self.linear * (self.slopes[k] @ x))
+        win = sigmoid(self.leaves[leaf, k] + self.linear * (self.slopes[k] @ x) + self.bias[0])
         g = loss - (1 - win)
         if recipe.residual == "squared":
             g *= 2 * win * (1 - win)
@@ -112,18 +118,27 @@ class SlowLearner:
         g *= min(1 / probability, recipe.leaf_weight_cap)
         self.gradients["leaves"][leaf, k] += g
         self.gradients["slopes"][k] += self.linear * g * x
+        self.gradients["bias"] += recipe.output_bias * g
         if recipe.leaf_optimizer != "rmsprop":
             self.update("leaves", recipe.leaf_optimizer, recipe.leaf_rate)
+            self.update("bias", recipe.leaf_optimizer, recipe.leaf_rate)
             self.update("slopes", recipe.leaf_optimizer, self.slope_rate)
         self.pending += 1
         if self.pending == recipe.accumulate:
             self.pending = 0
+            for gradient in self.gradients.values():
+                gradient /= recipe.accumulate if recipe.mean_gradients else 1
+            norm = np.sqrt(sum((gradient**2).sum() for gradient in self.gradients.values()))
+            if 0 < recipe.gradient_clip < norm:
+                for gradient in self.gradients.values():
+                    gradient *= recipe.gradient_clip / norm
             rate = recipe.node_rate / self.width
             if recipe.node_rate_half:
                 rate /= np.sqrt(1 + len(self.rows) / recipe.node_rate_half)
             self.update("nodes", "rmsprop", rate)
             if recipe.leaf_optimizer == "rmsprop":
                 self.update("leaves", "rmsprop", recipe.leaf_rate)
+                self.update("bias", "rmsprop", recipe.leaf_rate)
                 self.update("slopes", "rmsprop", self.slope_rate)
             self.updates += 1
             share = 1 / (1 + recipe.averaging * self.updates)
@@ -149,6 +164,6 @@ class SlowLearner:
             memory = self.recipe.node_memory
             square *= memory
             square += (1 - memory) * g**2
-            step = g / (np.sqrt(square) + 1e-8)
+            step = g / (np.sqrt(square) + self.recipe.epsilon)
         self.parameters[name] -= rate * step
         g[...] = 0

@@ -430,13 +430,22 @@ def test_the_report_is_the_same_again_and_stands_without_records(recorded, tmp_p
 def test_commands(recorded, tmp_path, capsys):
     assert dgt(["paper", "list", "--results", str(recorded)]) == 0
     listed = capsys.readouterr().out
-    assert "two-point" in listed and "runs done; dgt paper run goes on" in listed
+    assert "two-point" in listed and "runs done; see dgt paper report" in listed
     assert dgt(["paper", "report", "--results", str(recorded), "-o", str(tmp_path / "d")]) == 0
     assert "paper.md" in capsys.readouterr().out
     options = ["--table", "1", "--method", "ridge", "--dataset", "yahoo", "--json"]
     assert dgt(["paper", "run", "--results", str(tmp_path / "e"), *options, "--budget", "0"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["done"] == 0 and found["absent"] + found["left"] == 3
+    assert found["done"] == 0 and found["absent"] == 3
+
+
+@pytest.mark.data
+def test_the_list_says_what_comes_next(recorded, capsys):
+    there = [name for name in CATALOG if data.present(name)]
+    assert dgt(["paper", "list", "--results", str(recorded)]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    then = "dgt paper run goes on with the cheapest" if there else "see dgt paper report"
+    assert last.endswith(f"runs done; {then}")
 
 
 @pytest.mark.parametrize(

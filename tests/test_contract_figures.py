@@ -122,6 +122,7 @@ def test_the_page_on_policies_has_the_recorded_errors(row):
     assert shown == [recorded(name, dataset, method) for dataset in VALUES]
 
 
+@pytest.mark.data
 def test_the_report_was_written_from_these_records(tmp_path, monkeypatch):
     if not all(data.present(dataset) for _, dataset, _ in MADE.made):
         pytest.skip("the report counts the runs that are left, and data sets are absent here")

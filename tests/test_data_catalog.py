@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conftest import DATA
 from dgtrees.data import catalog, molecules, publishers
 from dgtrees.data.catalog import CATALOG, load, status
 from dgtrees.data.published import DataFile, FileSource
 from dgtrees.errors import DataError
 
-MIRROR = Path(
-    os.environ.get("DGTREES_DATA") or Path(__file__).parents[2] / "shared" / "datasets"
-).resolve()
+pytestmark = pytest.mark.data
+MIRROR = Path(DATA).resolve()
 TWELVE = {
     "pendigits": (5995, 1499, 3498),
     "letter": (10500, 4500, 5000),

@@ -19,7 +19,7 @@ from dgtrees.bandit import (
     Softmax,
 )
 from dgtrees.tree import online
-from dgtrees.tree.state import SCRATCH, new_arena, views, with_room
+from dgtrees.tree.state import AVERAGE, SCRATCH, VALUE, new_arena, views, with_room
 
 RULES = [Epsilon(0.3), DecayingEpsilon(5, 0.1), Softmax(0.5), InverseGap(2.0, 0.5), Greedy()]
 
@@ -39,6 +39,11 @@ recipes = st.builds(
     averaging=st.sampled_from([0.0, 0.1]),
     scaling=st.sampled_from(["standard", "absolute"]),
     clip=st.sampled_from([1.5, 5.0]),
+    leaf_spread=st.sampled_from([0.0, 1.0]),
+    output_bias=st.booleans(),
+    mean_gradients=st.booleans(),
+    epsilon=st.sampled_from([1e-8, 1e-5]),
+    gradient_clip=st.sampled_from([0.0, 0.01]),
 )
 
 
@@ -53,7 +58,7 @@ recipes = st.builds(
 )
 def test_step_agrees_with_the_slow_learner(recipe, height, actions, d, linear, seed):
     rng = np.random.default_rng(seed)
-    arena = new_arena(recipe.settings(d, actions, height, linear), seed)
+    arena = new_arena(recipe.settings(d, actions, height, linear), seed, recipe.leaf_spread)
     state = views(arena)
     slow = reference_online.SlowLearner(state, recipe, linear)
     room = 100 if recipe.replay else 0
@@ -73,11 +78,13 @@ def test_step_agrees_with_the_slow_learner(recipe, height, actions, d, linear, s
     close = {"rtol": 1e-3, "atol": 2e-4}
     np.testing.assert_allclose(state.nodes, slow.nodes, **close)
     np.testing.assert_allclose(state.leaves.T, slow.leaves, **close)
+    np.testing.assert_allclose(state.bias[VALUE], slow.bias[0], **close)
     if linear:
         np.testing.assert_allclose(state.slopes, slow.slopes, **close)
     if recipe.averaging:
         np.testing.assert_allclose(state.mean_nodes, slow.means["nodes"], **close)
         np.testing.assert_allclose(state.mean_leaves.T, slow.means["leaves"], **close)
+        np.testing.assert_allclose(state.bias[AVERAGE], slow.means["bias"][0], **close)
     assert [int(r) for r in state.random] == slow.random
 
 

@@ -21,12 +21,30 @@ from dgtrees.errors import ModelFileError, StateError
 from dgtrees.model import file as model_file
 from dgtrees.tree import online
 from dgtrees.tree.oblique import ObliqueTree
-from dgtrees.tree.state import SCRATCH, Arena, Settings, State, new_arena, views, with_room
+from dgtrees.tree.state import (
+    AVERAGE,
+    SCRATCH,
+    VALUE,
+    Arena,
+    Settings,
+    State,
+    new_arena,
+    views,
+    with_room,
+)
 
 __all__ = ["OnlineTree"]
 
 _LEAVES = ("constant", "linear")
 _DEEPEST = 16
+
+# What a recipe in a file of the first release did not say yet, and what it meant.
+_FIRST_RELEASE = {
+    "output_bias": False,
+    "mean_gradients": False,
+    "epsilon": 1e-8,
+    "gradient_clip": 0.0,
+}
 
 
 class OnlineTree:
@@ -250,9 +268,10 @@ class OnlineTree:
             nodes = np.array(state.mean_nodes if averaged else state.nodes, dtype=np.float64)
             leaves = np.array(state.mean_leaves if averaged else state.leaves)
             slopes = np.array(state.mean_slopes if averaged else state.slopes)
+            bias = float(state.bias[AVERAGE if averaged else VALUE])
             centre, inverse = state.shift + state.mean, state.inverse_scale.copy()
         weights = nodes[:, :-1] * inverse
-        values, leaf_weights = leaves.T, None
+        values, leaf_weights = leaves.T + bias, None
         if len(slopes):
             unscaled = slopes[:, :-1] * inverse
             values = values + (slopes[:, -1] - unscaled @ centre)
@@ -288,7 +307,7 @@ class OnlineTree:
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> OnlineTree:
         try:
-            fields, rule = dict(header["recipe"]), header["recipe"]["explore"]
+            fields, rule = _FIRST_RELEASE | dict(header["recipe"]), header["recipe"]["explore"]
             fields["explore"] = exploration(rule)
             # What a file leaves out must not become today's default.
             _same_fields("recipe", fields, BanditRecipe.__dataclass_fields__)
@@ -360,6 +379,8 @@ def _unpacked(fresh: Arena, arrays: dict[str, np.ndarray], capacity: int) -> Are
     for name, array in state._asdict().items():
         if name in SCRATCH:
             continue
+        if name == "bias" and f"state.{name}" not in arrays:
+            continue  # a file of the first release, which had none
         stored = arrays[f"state.{name}"]
         stored = stored.view(array.dtype) if array.dtype.kind in "iu" else stored
         grows = name in ("memory", "answers")

@@ -43,7 +43,10 @@ _RANGES: dict[str, tuple[bool, Any, Any]] = {
     "softmax_scale": (False, 1e-6, 1e3),
     "clip": (False, 1e-3, 1e6),
     "leaf_spread": (False, 0.0, 1e6),
+    "epsilon": (False, 1e-12, 1e6),
+    "gradient_clip": (False, 0.0, 1e18),
 }
+_SWITCHES = ("rates_by_width", "baseline", "output_bias", "mean_gradients")
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,22 @@ class BanditRecipe:
         absolute deviation (as a normal distribution's standard deviation) where that is smaller,
         so that a few extreme values do not hide the rest. Clipped at so many times that.
     leaf_spread
-        Standard deviation of the leaves at the start.
+        Leaves start uniform within so many times one over the square root of their number.
     baseline
         Whether one-point feedback subtracts the running mean of a leaf's losses from a loss, and
         counts steps that a bound cut short for less; otherwise its slope is eqn:onepoint as it is.
+    output_bias
+        Whether one learnt number is added to every score in every leaf, learnt as leaves are. It
+        takes up the mean loss within a few hundred answers, so that leaves and nodes learn
+        differences only.
+    mean_gradients
+        Whether the gradients of `accumulate` examples are averaged instead of summed. That is seen
+        by `epsilon` and `gradient_clip` alone: RMSprop's steps have no scale.
+    epsilon
+        What RMSprop adds to the root of the mean square by which it divides.
+    gradient_clip
+        Largest norm of the gradient of an update: of nodes, and of leaves and bias where they are
+        updated together with the nodes, which is with leaf_optimizer="rmsprop". 0 for none.
     """
 
     explore: Exploration = field(default_factory=lambda: Epsilon(0.1))
@@ -113,6 +128,10 @@ class BanditRecipe:
     clip: float = 5.0
     leaf_spread: float = 0.0
     baseline: bool = True
+    output_bias: bool = False
+    mean_gradients: bool = False
+    epsilon: float = 1e-8
+    gradient_clip: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.explore, Exploration):
@@ -127,7 +146,7 @@ class BanditRecipe:
             if not least <= value <= most:
                 raise ValueError(f"{name} must be a number from {least:g} to {most:g}, got {given}")
             object.__setattr__(self, name, value)  # a plain int or float, which files can hold
-        for name in ("rates_by_width", "baseline"):
+        for name in _SWITCHES:
             given = getattr(self, name)
             if not isinstance(given, (bool, np.bool_)):
                 raise ValueError(f"{name} must be True or False, got {shown(given)}")
@@ -144,6 +163,8 @@ class BanditRecipe:
         """The recipe as the compiled step takes it, for a tree of this size."""
         a, b = self.explore.numbers()
         width = sqrt(n_features) if self.rates_by_width else 1.0
+        # The step sums gradients; limits meant for their mean are as many times larger for the sum.
+        summed = self.accumulate if self.mean_gradients else 1
         return Settings(
             feedback=online.FEEDBACK[feedback or self.residual],
             leaf_weight_cap=min(float(self.leaf_weight_cap), _HEAVIEST),
@@ -166,6 +187,9 @@ class BanditRecipe:
             two_point=False,
             delta=0.0,
             baseline=self.baseline,
+            epsilon=summed * self.epsilon,
+            gradient_clip=summed * self.gradient_clip,
+            output_bias=self.output_bias,
             n_features=n_features,
             n_outputs=n_outputs,
             height=height,
@@ -187,8 +211,13 @@ _PAPER = BanditRecipe(
     replay=0,
     averaging=0.0,
     clip=1e6,
-    leaf_spread=0.1,
+    leaf_spread=1.0,
     baseline=False,
+    # The paper's text does not mention these; the authors' program has them. Gradients are not
+    # clipped: the text takes clipping out for bandit classification.
+    output_bias=True,
+    mean_gradients=True,
+    epsilon=1e-5,
 )
 
 _CONTINUOUS = BanditRecipe(

@@ -15,7 +15,8 @@ Callers check their input and hold a lock: the functions release the GIL and sha
 The tree is complete, in level order, and works on standardised features with a constant 1
 appended, as in Algorithm 1: ``nodes`` is (2^h - 1, d + 1). ``leaves`` is (outputs, 2^h), so that
 the values of one action lie side by side. Where a policy has linear scores, ``slopes`` is
-(outputs, d + 1) and output k of leaf l is ``leaves[k, l] + slopes[k] @ [x; 1]``.
+(outputs, d + 1) and output k of leaf l is ``leaves[k, l] + slopes[k] @ [x; 1]``. Where the recipe
+has an output bias, one learnt number is added to every output of every leaf.
 
 One query's gradient has one non-zero output. With the closed form of Algorithm 2 (see
 `kernels.tree_gradient`) a step takes two sweeps over 2^(h+1) numbers and one dot product a node.
@@ -27,7 +28,18 @@ import numpy as np
 from numba import njit
 
 from dgtrees.tree.lanes import dot
-from dgtrees.tree.state import NEXT, PENDING, SEEN, UPDATES, opened, settings_of
+from dgtrees.tree.state import (
+    AVERAGE,
+    GRADIENT,
+    NEXT,
+    PENDING,
+    SEEN,
+    SQUARE,
+    UPDATES,
+    VALUE,
+    opened,
+    settings_of,
+)
 
 __all__ = [
     "EXPLORATION",
@@ -146,8 +158,8 @@ def _descend(nodes, x):
 
 
 @njit(nogil=True)
-def _score(leaves, slopes, x, leaf, k):
-    total = leaves[k, leaf]
+def _score(leaves, slopes, bias, x, leaf, k):
+    total = leaves[k, leaf] + bias
     if slopes.shape[0]:
         total += dot(slopes[k], x)
     return total
@@ -161,9 +173,10 @@ def _answer(x, settings, state, scores):
     nodes = state.mean_nodes if averaged else state.nodes
     leaves = state.mean_leaves if averaged else state.leaves
     slopes = state.mean_slopes if averaged else state.slopes
+    bias = state.bias[AVERAGE] if averaged else state.bias[VALUE]
     leaf = _descend(nodes, state.x)
     for k in range(scores.shape[0]):
-        scores[k] = _score(leaves, slopes, state.x, leaf, k)
+        scores[k] = _score(leaves, slopes, bias, state.x, leaf, k)
     return leaf
 
 
@@ -254,7 +267,7 @@ def _perturb(x, settings, state):
     """Where to act for a raw row: a centre, a signed step from it, and the row's leaf."""
     _standardise_raw(x, state, settings.clip)
     leaf = _descend(state.nodes, state.x)
-    z = _score(state.leaves, state.slopes, state.x, leaf, 0)
+    z = _score(state.leaves, state.slopes, state.bias[VALUE], state.x, leaf, 0)
     room = 1.0 - _SHORTEST * settings.delta
     centre = min(max(z, -room), room)
     step = min(settings.delta, 1.0 - abs(centre))
@@ -287,7 +300,7 @@ def _update_nodes(settings, state):
     if settings.node_rate_half > 0.0:
         rate /= np.sqrt(1.0 + state.counts[SEEN] / settings.node_rate_half)
     rate32 = np.float32(rate)
-    tiny = np.float32(1e-8)
+    tiny = np.float32(settings.epsilon)
     zero, most = np.float32(0.0), np.float32(_STEEPEST)
     for n in range(state.nodes.shape[0]):
         weights, gradient, square = state.nodes[n], state.node_gradient[n], state.node_square[n]
@@ -299,13 +312,46 @@ def _update_nodes(settings, state):
 
 
 @njit(nogil=True, error_model="numpy")
-def _rmsprop(values, gradients, squares, rate, decay):
+def _rmsprop(values, gradients, squares, rate, decay, tiny):
     for k in range(values.shape[0]):
         for i in range(values.shape[1]):
             g = gradients[k, i]
             squares[k, i] = decay * squares[k, i] + (1.0 - decay) * g * g
-            values[k, i] -= rate * g / (np.sqrt(squares[k, i]) + 1e-8)
+            values[k, i] -= rate * g / (np.sqrt(squares[k, i]) + tiny)
             gradients[k, i] = 0.0
+
+
+@njit(nogil=True)
+def _sum_of_squares(gradients):
+    total = 0.0
+    for k in range(gradients.shape[0]):
+        for i in range(gradients.shape[1]):
+            total += np.float64(gradients[k, i]) * np.float64(gradients[k, i])
+    return total
+
+
+@njit(nogil=True)
+def _shrink(gradients, factor):
+    for k in range(gradients.shape[0]):
+        for i in range(gradients.shape[1]):
+            gradients[k, i] *= factor
+
+
+@njit(nogil=True, error_model="numpy")
+def _clip_gradient(settings, state):
+    """Shorten the gradient of everything that waits for an update to at most `gradient_clip`."""
+    norm = np.sqrt(
+        _sum_of_squares(state.node_gradient)
+        + _sum_of_squares(state.leaf_gradient)
+        + _sum_of_squares(state.slope_gradient)
+        + state.bias[GRADIENT] * state.bias[GRADIENT]
+    )
+    if norm > settings.gradient_clip:
+        factor = settings.gradient_clip / norm
+        _shrink(state.node_gradient, np.float32(factor))
+        _shrink(state.leaf_gradient, factor)
+        _shrink(state.slope_gradient, factor)
+        state.bias[GRADIENT] *= factor
 
 
 @njit(nogil=True)
@@ -318,10 +364,14 @@ def _average(mean, values, share):
 @njit(nogil=True, error_model="numpy")
 def _update_leaf(settings, state, k, leaf, g):
     """AdaGrad and SGD act at once and on the entries concerned; RMSprop on all, at intervals."""
+    bias = state.bias
     if settings.leaf_optimizer == _ADAGRAD:
         state.leaf_square[k, leaf] += g * g
         if g != 0.0:
             state.leaves[k, leaf] -= settings.leaf_rate * g / np.sqrt(state.leaf_square[k, leaf])
+            if settings.output_bias:
+                bias[SQUARE] += g * g
+                bias[VALUE] -= settings.leaf_rate * g / np.sqrt(bias[SQUARE])
         if state.slopes.shape[0]:
             slopes, squares, x = state.slopes[k], state.slope_square[k], state.x
             for j in range(x.shape[0]):
@@ -330,14 +380,42 @@ def _update_leaf(settings, state, k, leaf, g):
                 slopes[j] -= settings.slope_rate * s / np.sqrt(squares[j] + 1e-16)
     elif settings.leaf_optimizer == _SGD:
         state.leaves[k, leaf] -= settings.leaf_rate * g
+        if settings.output_bias:
+            bias[VALUE] -= settings.leaf_rate * g
         if state.slopes.shape[0]:
             for j in range(state.x.shape[0]):
                 state.slopes[k, j] -= settings.slope_rate * g * state.x[j]
     else:
         state.leaf_gradient[k, leaf] += g
+        if settings.output_bias:
+            bias[GRADIENT] += g
         if state.slopes.shape[0]:
             for j in range(state.x.shape[0]):
                 state.slope_gradient[k, j] += g * state.x[j]
+
+
+@njit(nogil=True, error_model="numpy")
+def _update(settings, state):
+    """Everything that waits for its gradients to be summed, and the running averages."""
+    if settings.gradient_clip > 0.0:
+        _clip_gradient(settings, state)
+    _update_nodes(settings, state)
+    if settings.leaf_optimizer == _RMSPROP:
+        decay, tiny, bias = settings.node_decay, settings.epsilon, state.bias.reshape((4, 1))
+        leaves = (state.leaves, state.leaf_gradient, state.leaf_square)
+        _rmsprop(*leaves, settings.leaf_rate, decay, tiny)
+        slopes = (state.slopes, state.slope_gradient, state.slope_square)
+        _rmsprop(*slopes, settings.slope_rate, decay, tiny)
+        if settings.output_bias:
+            places = (bias[VALUE:GRADIENT], bias[GRADIENT:SQUARE], bias[SQUARE:AVERAGE])
+            _rmsprop(*places, settings.leaf_rate, decay, tiny)
+    state.counts[UPDATES] += 1
+    if settings.averaging > 0.0:
+        share = 1.0 / (1.0 + settings.averaging * state.counts[UPDATES])
+        _average(state.mean_nodes, state.nodes, np.float32(share))
+        _average(state.mean_leaves, state.leaves, share)
+        _average(state.mean_slopes, state.slopes, share)
+        state.bias[AVERAGE] += share * (state.bias[VALUE] - state.bias[AVERAGE])
 
 
 @njit(nogil=True, error_model="numpy")
@@ -352,9 +430,8 @@ def _step(k, answer, probability, settings, state):
         node = 2 * node + (2 if a[node] >= 0.0 else 1)
     leaf = node - n_nodes
 
-    derivative = _derivative(
-        settings.feedback, _score(state.leaves, state.slopes, x, leaf, k), answer
-    )
+    z = _score(state.leaves, state.slopes, state.bias[VALUE], x, leaf, k)
+    derivative = _derivative(settings.feedback, z, answer)
     g_node = derivative * min(1.0 / probability, settings.node_weight_cap)
     g_leaf = derivative * min(1.0 / probability, settings.leaf_weight_cap)
 
@@ -383,18 +460,7 @@ def _step(k, answer, probability, settings, state):
     state.counts[PENDING] += 1
     if state.counts[PENDING] >= settings.accumulate:
         state.counts[PENDING] = 0
-        _update_nodes(settings, state)
-        if settings.leaf_optimizer == _RMSPROP:
-            leaves = (state.leaves, state.leaf_gradient, state.leaf_square)
-            _rmsprop(*leaves, settings.leaf_rate, settings.node_decay)
-            slopes = (state.slopes, state.slope_gradient, state.slope_square)
-            _rmsprop(*slopes, settings.slope_rate, settings.node_decay)
-        state.counts[UPDATES] += 1
-        if settings.averaging > 0.0:
-            share = 1.0 / (1.0 + settings.averaging * state.counts[UPDATES])
-            _average(state.mean_nodes, state.nodes, np.float32(share))
-            _average(state.mean_leaves, state.leaves, share)
-            _average(state.mean_slopes, state.slopes, share)
+        _update(settings, state)
 
 
 @njit(nogil=True)

@@ -13,6 +13,7 @@ from zlib import crc32
 
 import numpy as np
 from numba import njit
+from scipy.special import erf
 
 __all__ = [
     "SCRATCH",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 SEEN, NEXT, PENDING, UPDATES = 0, 1, 2, 3  # places of `State.counts`
+VALUE, GRADIENT, SQUARE, AVERAGE = 0, 1, 2, 3  # places of `State.bias`
 _FIRST_ROOM = 1024
 
 
@@ -54,6 +56,9 @@ class Settings(NamedTuple):
     two_point: bool
     delta: float
     baseline: bool
+    epsilon: float
+    gradient_clip: float
+    output_bias: bool
     n_features: int = 1
     n_outputs: int = 1
     height: int = 1
@@ -82,6 +87,7 @@ class State(NamedTuple):
     inverse_scale: np.ndarray  # (d,)
     baseline: np.ndarray  # (2^h,) running mean of a leaf's losses, for one-point feedback
     baseline_counts: np.ndarray  # (2^h,)
+    bias: np.ndarray  # (4,) added to every output: value, gradient, mean of squares, average
     counts: np.ndarray  # (4,) answers, next place in the memory, examples since an update, updates
     random: np.ndarray  # (2,) uint64
     memory: np.ndarray  # (room, d) float32 rows, less `shift`
@@ -138,10 +144,13 @@ def settings_of(told):
         told[18] != 0.0,
         told[19],
         told[20] != 0.0,
-        int(told[21]),
-        int(told[22]),
-        int(told[23]),
-        told[24] != 0.0,
+        told[21],
+        told[22],
+        told[23] != 0.0,
+        int(told[24]),
+        int(told[25]),
+        int(told[26]),
+        told[27] != 0.0,
     )
 
 
@@ -167,7 +176,8 @@ def opened(told, floats, singles, integers, memory, answers):
     # floats: three of leaves, three of slopes, their means, then vectors
     b, c = outputs * leaves, sloped * D
     v = 3 * b + 3 * c + averaged * (b + c)
-    w = v + 5 * d + 2 * leaves
+    u = v + 5 * d + 2 * leaves
+    w = u + 4
     return State(
         _part(singles, 0, nodes, D),
         _part(floats, 0, outputs, leaves),
@@ -186,8 +196,9 @@ def opened(told, floats, singles, integers, memory, answers):
         floats[v + 2 * d : v + 3 * d],
         floats[v + 3 * d : v + 4 * d],
         floats[v + 4 * d : v + 5 * d],
-        floats[v + 5 * d : w - leaves],
-        floats[w - leaves : w],
+        floats[v + 5 * d : u - leaves],
+        floats[u - leaves : u],
+        floats[u:w],
         integers[:4],
         integers[4:6].view(np.uint64),
         memory,
@@ -207,7 +218,11 @@ def views(arena: Arena) -> State:
 
 
 def new_arena(settings: Settings, seed: int, leaf_spread: float = 0.0) -> Arena:
-    """A learner that has seen nothing: random nodes, leaves of 0 or of a given spread."""
+    """A learner that has seen nothing.
+
+    Nodes and leaves start as torch starts linear layers: uniform, within one over the square root
+    of what they sum over, leaves times `leaf_spread`.
+    """
     d, outputs = settings.n_features, settings.n_outputs
     leaves = 2**settings.height
     sloped = outputs if settings.linear else 0
@@ -216,7 +231,7 @@ def new_arena(settings: Settings, seed: int, leaf_spread: float = 0.0) -> Arena:
         told=np.array([*settings, LAYOUT], dtype=np.float64),
         floats=np.zeros(
             (3 + averaged) * (outputs * leaves + sloped * (d + 1))
-            + (5 * d + 2 * leaves)
+            + (5 * d + 2 * leaves + 4)
             + (5 * (leaves - 1) + 2 + 2 * outputs)
         ),
         singles=np.zeros((3 + averaged) * (leaves - 1) * (d + 1) + d + 1, dtype=np.float32),
@@ -229,8 +244,13 @@ def new_arena(settings: Settings, seed: int, leaf_spread: float = 0.0) -> Arena:
     nodes = rng.uniform(-1.0, 1.0, size=state.nodes.shape) / np.sqrt(d)
     nodes[:, -1] = 0.0
     state.nodes[:] = nodes
-    state.leaves[:] = rng.normal(size=state.leaves.shape) * leaf_spread
+    # erf makes normal numbers uniform; normal ones are drawn because a seed's exploration, which is
+    # drawn after them, has to stay what it was when leaves were normal.
+    widest = leaf_spread / np.sqrt(leaves)
+    state.leaves[:] = widest * erf(rng.normal(size=state.leaves.shape) / np.sqrt(2.0))
     state.random[:] = rng.integers(2**64, size=2, dtype=np.uint64)
+    if settings.output_bias:
+        state.bias[[VALUE, AVERAGE]] = rng.uniform(-widest, widest)
     if averaged:
         state.mean_nodes[:], state.mean_leaves[:] = state.nodes, state.leaves
     return arena

@@ -1,0 +1,112 @@
+"""What recipes promise of policies; the step itself is compared in test_tree_online.py."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import kstest
+
+from dgtrees import DGTBandit, DGTContinuousBandit, load
+from dgtrees.bandit.recipe import RECIPES
+from dgtrees.model import file as model_file
+from dgtrees.tree.state import AVERAGE, VALUE, views
+
+PAPER = RECIPES["paper"]["constant"]
+ADDED = ("output_bias", "mean_gradients", "epsilon", "gradient_clip")  # since the first release
+
+
+def taught(answers, *, actions=4, seed=0, **options):
+    """A policy of height 3 that was told a loss of 1 nine times out of ten, whatever it did."""
+    rng = np.random.default_rng(seed)
+    policy = DGTBandit(actions, 3, random_state=seed, **options)
+    for x in rng.normal(size=(answers, 5)):
+        policy.learn(x, policy.decide(x), float(rng.random() < 0.9))
+    return policy
+
+
+def expected_losses(policy):
+    """Of every action in every leaf, tried or not."""
+    state = views(policy._arena)
+    return expit(-(state.leaves + state.bias[VALUE]))
+
+
+def test_the_shared_bias_tells_every_leaf_what_most_losses_are():
+    policy = taught(4_000, recipe="paper")
+    assert views(policy._arena).bias[VALUE] < -0.4
+    assert expected_losses(policy).min() > 0.55
+
+
+def test_without_it_what_was_not_tried_seems_better_than_it_can_be():
+    policy = taught(4_000, recipe=replace(PAPER, output_bias=False))
+    assert not views(policy._arena).bias.any()
+    assert expected_losses(policy).min() < 0.52
+
+
+@pytest.mark.parametrize("averaging", [0.0, 0.1])
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_the_tree_has_the_bias_in_its_leaves(leaf, averaging):
+    policy = taught(300, leaf=leaf, recipe=replace(PAPER, averaging=averaging))
+    place = AVERAGE if averaging else VALUE
+    assert views(policy._arena).bias[place] != 0
+    X = np.random.default_rng(1).normal(size=(50, 5))
+    scores = policy.tree_.predict(X)
+    np.testing.assert_allclose(policy.expected_loss(X), expit(-scores), rtol=1e-6)
+
+
+def test_a_price_has_the_bias_too():
+    policy = DGTContinuousBandit(0, 10, 2, feedback="two-point", recipe="paper", random_state=0)
+    rng = np.random.default_rng(0)
+    for x in rng.normal(size=(3_000, 2)):
+        d = policy.decide(x)
+        policy.learn(x, d, [(action - 8.0) ** 2 for action in d.actions])
+    X = rng.normal(size=(20, 2))
+    assert views(policy._arena).bias[VALUE] > 0.2  # of the way from 5 to 10
+    np.testing.assert_allclose(policy.predict(X), 8.0, atol=0.5)
+    np.testing.assert_allclose(policy.tree_.predict(X)[:, 0], policy.predict(X), rtol=1e-6)
+
+
+def test_leaves_start_uniform_within_one_over_the_root_of_their_number():
+    policy = DGTBandit(40, 6, recipe="paper", random_state=0)
+    policy.decide(np.ones(3))
+    leaves = views(policy._arena).leaves
+    assert np.abs(leaves).max() <= 1 / 8
+    assert kstest(8 * leaves.ravel(), "uniform", args=(-1, 2)).pvalue > 0.01
+    assert 0 < abs(views(policy._arena).bias[VALUE]) <= 1 / 8
+
+
+def test_the_bias_is_in_the_file(tmp_path):
+    policy = taught(203, recipe=replace(PAPER, averaging=0.1, gradient_clip=0.01))
+    policy.save(tmp_path / "policy.dgt")
+    again = load(tmp_path / "policy.dgt")
+    assert again.recipe_ == policy.recipe_
+    rng = np.random.default_rng(5)
+    for x in rng.normal(size=(50, 5)):  # in the middle of an update of four
+        one, other = policy.decide(x), again.decide(x)
+        assert (one.action, one.probability) == (other.action, other.probability)
+        policy.learn(x, one, 0.5)
+        again.learn(x, other, 0.5)
+    np.testing.assert_array_equal(views(policy._arena).bias, views(again._arena).bias)
+
+
+def test_policies_of_the_first_release_still_load_and_have_no_bias(tmp_path):
+    policy = taught(100)
+    policy.save(tmp_path / "new.dgt")
+    header, arrays = model_file.read(tmp_path / "new.dgt")
+    for name in ADDED:
+        del header["recipe"][name]
+    del arrays["state.bias"]
+    model_file.write(tmp_path / "old.dgt", header, arrays)
+    again = load(tmp_path / "old.dgt")
+    X = np.random.default_rng(2).normal(size=(30, 5))
+    np.testing.assert_array_equal(again.expected_loss(X), policy.expected_loss(X))
+    assert not again.recipe_.output_bias and again.recipe_ == policy.recipe_
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("gradient_clip", -1), ("epsilon", 0), ("output_bias", 1), ("mean_gradients", "yes")],
+)
+def test_bad_settings_are_named(field, value):
+    with pytest.raises(ValueError, match=f"{field} must be .*, got"):
+        replace(PAPER, **{field: value})
