@@ -78,7 +78,7 @@ def console(lines: str) -> str:
 
 def option_table(path: list[str]) -> str:
     """A command's arguments and options as a Markdown table."""
-    from dgtrees.cli import app
+    from dgtrees.cli.app import app
 
     command: Any = get_command(app)
     for name in path[1:]:

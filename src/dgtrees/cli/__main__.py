@@ -1,6 +1,6 @@
 """`python -m dgtrees.cli`: the same as `dgt`."""
 
-from dgtrees.cli.app import main
+from dgtrees.cli import main
 
 if __name__ == "__main__":
     main()

@@ -13,6 +13,7 @@ from typer.main import get_command
 
 from dgtrees import __version__
 from dgtrees.cli import data, explain, export, fit, paper, predict, show, simulate, tune
+from dgtrees.cli.terminal import say
 from dgtrees.errors import DGTreesError
 
 __all__ = ["app", "main"]
@@ -29,7 +30,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"dgtrees {__version__}")
+        say(f"dgtrees {__version__}")
         raise typer.Exit
 
 
@@ -69,8 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run `dgt` and return its exit code."""
-    command = get_command(app)
     try:
+        command = get_command(app)
         if "_DGT_COMPLETE" in os.environ:  # the shell asks how a line may go on
             command.main(arguments, prog_name="dgt")
         # Not command.main: it would turn a closed pipe or Ctrl-C into exit codes of its own.
@@ -101,7 +102,7 @@ def _translated(error: Any) -> int:
         return int(error.exit_code)
     if hasattr(error, "format_message"):  # click's own: unknown options, missing arguments
         if kind == "NoArgsIsHelpError":
-            print(error.format_message(), file=sys.stderr)
+            say(error.format_message(), sys.stderr)
             return 2
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "dgt"
@@ -115,5 +116,5 @@ def _translated(error: Any) -> int:
 
 
 def _failed(message: str, code: int) -> int:
-    print(f"dgt: {' '.join(message.split())}", file=sys.stderr)
+    say(f"dgt: {' '.join(message.split())}", sys.stderr)
     return code

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_format
 from typing import Annotated, Any
 
 import typer
 
 from dgtrees.cli import options as o
+from dgtrees.cli.terminal import json_text, say
 
 __all__ = ["app"]
 
@@ -48,24 +48,24 @@ def list_data(folder: Folder = None, json: o.Json = False, quiet: o.Quiet = Fals
         )
     if json:
         where = catalog.data_folder() if folder is None else folder
-        print(json_format.dumps({"folder": str(where), "data_sets": found}))
+        say(json_text({"folder": str(where), "data_sets": found}))
         return
     if quiet:
         return
-    print(f"{'name':<11} {'on disk':>9} {'train':>9} {'val':>8} {'test':>8} {'columns':>7}  target")
+    say(f"{'name':<11} {'on disk':>9} {'train':>9} {'val':>8} {'test':>8} {'columns':>7}  target")
     for item in found:
         size = _size(item["bytes"]) if item["present"] else "absent"
         train, val, test = (f"{n:,}" if n else "?" for n in item["rows"])
         target = f"{item['classes']} classes" if item["classes"] else "value"
-        print(
+        say(
             f"{item['name']:<11} {size:>9} {train:>9} {val:>8} {test:>8} "
             f"{item['features']:>7}  {target}"
         )
     present = sum(item["present"] for item in found)
     where = catalog.data_folder() if folder is None else folder
-    print(f"\n{present} present, {len(found) - present} absent in {where}")
+    say(f"\n{present} present, {len(found) - present} absent in {where}")
     if present < len(found):
-        print("dgt data fetch NAME downloads one")
+        say("dgt data fetch NAME downloads one")
 
 
 @app.command("fetch")
@@ -84,9 +84,9 @@ def fetch_data(
         with download_bar(name, o.on_terminal() and not (quiet or json)) as progress:
             places[name] = str(catalog.fetch(name, folder, progress))
         if not quiet and not json:
-            print(f"{name}: {places[name]}")
+            say(f"{name}: {places[name]}")
     if json:
-        print(json_format.dumps(places))
+        say(json_text(places))
 
 
 def _size(count: int) -> str:

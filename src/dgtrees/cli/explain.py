@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import typer
 from dgtrees.cli import options as o
 from dgtrees.cli.output import load_model
 from dgtrees.cli.predict import as_fitted, batches_for
+from dgtrees.cli.terminal import json_text, say
 
 __all__ = ["explain"]
 
@@ -67,11 +67,11 @@ def explain(
         result, text = found.to_dict(), found.text(features)
     shares = _contributions(fitted, one, others)
     if json:
-        print(json_format.dumps(result | {"contributions": shares}, ensure_ascii=False))
+        say(json_text(result | {"contributions": shares}))
     elif not quiet:
-        print(text)
+        say(text)
         if shares is not None:
-            print(_sum(shares, features))
+            say(_sum(shares, features))
 
 
 def _said(prediction: Any) -> str:

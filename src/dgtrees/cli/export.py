@@ -9,6 +9,7 @@ import typer
 
 from dgtrees.cli import options as o
 from dgtrees.cli.output import check_output, load_model, report, writing
+from dgtrees.cli.terminal import plain
 
 __all__ = ["export"]
 
@@ -99,7 +100,8 @@ def _as_text(fitted: Any, to: str, depth: int | None, weights: int) -> str:
     from dgtrees.model.rules import export_text
 
     levels = 10**6 if depth is None else depth
-    return export_text(fitted, max_depth=levels, max_weights=weights, show_weights=True) + "\n"
+    rules = export_text(fitted, max_depth=levels, max_weights=weights, show_weights=True)
+    return plain(rules) + "\n"
 
 
 def _write(path: str, content: str | bytes) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dgtrees.cli.terminal import json_text, say, watched
 from dgtrees.errors import DataError
 
 __all__ = ["check_output", "load_model", "report", "said", "save_model", "writing"]
@@ -21,9 +21,9 @@ def report(result: dict[str, Any], text: str, *, as_json: bool, quiet: bool, cle
     """Print a command's result; on standard error where standard output holds data (not clear)."""
     stream = sys.stdout if clear else sys.stderr
     if as_json:
-        print(json.dumps(result, ensure_ascii=False), file=stream)
+        say(json_text(result), stream)
     elif not quiet:
-        print(text, file=stream)
+        say(text, stream)
 
 
 def said(number: float | None, digits: int = 4) -> str:
@@ -35,7 +35,7 @@ def said(number: float | None, digits: int = 4) -> str:
 def writing(path: str, binary: bool = False) -> Iterator[Any]:
     """A stream to a file that appears when the block is done, or to standard output for "-"."""
     if path == "-":
-        yield sys.stdout.buffer if binary else sys.stdout
+        yield sys.stdout.buffer if binary else watched(sys.stdout)
         sys.stdout.flush()
         return
     check_output(path)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from dgtrees.cli.terminal import plain
+
 __all__ = ["batches_bar", "download_bar"]
 
 
@@ -45,5 +47,5 @@ def download_bar(name: str, show: bool) -> Iterator[Callable[[int, int | None], 
     from rich.progress import DownloadColumn
 
     with _progress(DownloadColumn()) as bar:
-        task = bar.add_task(name, total=None)
+        task = bar.add_task(plain(name), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

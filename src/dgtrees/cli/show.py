@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import typer
 
 from dgtrees.cli import options as o
 from dgtrees.cli.output import check_output, load_model
+from dgtrees.cli.terminal import json_text, say
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["show"]
@@ -57,11 +57,10 @@ def show(
         "leaf_rows": rows,
     }
     if json:
-        print(json_format.dumps(_as_json(fitted, shown, rows), ensure_ascii=False))
+        say(json_text(_as_json(fitted, shown, rows)))
     elif not quiet:
-        print(_heading(fitted, model, name))
-        print()
-        print(tree_text(shown, max_depth=depth, max_weights=weights, **look))
+        say(_heading(fitted, model, name) + "\n")
+        say(tree_text(shown, max_depth=depth, max_weights=weights, **look))
     if png is not None:
         _draw(shown, png, max_depth=depth, max_features=weights, **look)
 

@@ -38,16 +38,18 @@ def progress_bar(
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn(unit + " {task.completed}/{task.total}"),
+        TextColumn("{task.fields[count]}"),
         TextColumn("{task.fields[metrics]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(file=sys.stderr)) as progress:
-        task = progress.add_task(label, total=None, metrics="")
+        # How many there will be is not known before the first is done.
+        task = progress.add_task(label, total=None, count="starting", metrics="")
 
         def advance(epoch: int, n_epochs: int, metrics: dict[str, float]) -> None:
             text = "  ".join(f"{name} {value:.4g}" for name, value in metrics.items())
-            progress.update(task, completed=epoch, total=n_epochs, metrics=text)
+            count = f"{unit} {epoch}/{n_epochs}"
+            progress.update(task, completed=epoch, total=n_epochs, count=count, metrics=text)
 
         yield (advance,)
 
