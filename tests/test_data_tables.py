@@ -256,7 +256,7 @@ def test_text_and_missing_targets_are_refused():
     message = refused(f"said,y\n{rows}".encode(), "y")
     assert "free text" in message and "drop the column" in message
     assert "line 3, column 'y'" in refused(b"x,y\n1,0\n2,\n3,1\n", "y")
-    assert "they are x, y" in refused(b"x,y\n1,0\n", "z")
+    assert "the columns are x, y" in refused(b"x,y\n1,0\n", "z")
     assert "no such file" in refused("nowhere/at/all.csv")
 
 

@@ -13,6 +13,7 @@ from typer.main import get_command
 
 from dgtrees import __version__
 from dgtrees.cli import data, explain, export, fit, paper, predict, show, simulate, tune
+from dgtrees.cli.parsing import Command, is_usage_error
 from dgtrees.cli.terminal import say
 from dgtrees.errors import DGTreesError
 
@@ -46,13 +47,13 @@ def _dgt(
     """Hard oblique decision trees from your tables: train, predict, look inside."""
 
 
-app.command("fit")(fit.fit)
-app.command("predict")(predict.predict)
-app.command("show")(show.show)
-app.command("explain")(explain.explain)
-app.command("export")(export.export)
-app.command("tune")(tune.tune)
-app.command("simulate")(simulate.simulate)
+app.command("fit", cls=Command)(fit.fit)
+app.command("predict", cls=Command)(predict.predict)
+app.command("show", cls=Command)(show.show)
+app.command("explain", cls=Command)(explain.explain)
+app.command("export", cls=Command)(export.export)
+app.command("tune", cls=Command)(tune.tune)
+app.command("simulate", cls=Command)(simulate.simulate)
 app.add_typer(data.app, name="data")
 app.add_typer(paper.app, name="paper")
 
@@ -81,7 +82,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return 0
     except KeyboardInterrupt:
-        return _failed("interrupted", 130)
+        return _failed(["interrupted"], 130)
     except BrokenPipeError:
         # Whoever read our output has stopped: nothing to say, and nobody to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -93,28 +94,32 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _translated(error: Any) -> int:
-    """One line on standard error, and the exit code, for an error of ours, click's or the system's.
+    """A line a problem on standard error, and the exit code: errors of ours, click's, the system's.
 
     Errors that nobody foresaw keep their traceback: they are bugs, and it is what a report needs.
     """
     kind = type(error).__name__
     if kind == "Exit":  # --help and --version
         return int(error.exit_code)
-    if hasattr(error, "format_message"):  # click's own: unknown options, missing arguments
+    notes = getattr(error, "__notes__", [])
+    if is_usage_error(error):  # unknown options, missing arguments
         if kind == "NoArgsIsHelpError":
             say(error.format_message(), sys.stderr)
             return 2
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "dgt"
-        return _failed(f"{error.format_message()} See '{path} --help'.", error.exit_code)
+        lines = [error.format_message(), *notes]
+        step = f"See '{path} --help'."
+        return _failed([*lines, step] if notes else [f"{lines[0]} {step}"], error.exit_code)
     if isinstance(error, (DGTreesError, ValueError, TypeError, ImportError, MemoryError)):
-        return _failed(str(error) or kind, 2)
+        return _failed([str(error) or kind, *notes], 2)
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return _failed(f"{where}{error.strerror or error}", 2)
+        return _failed([f"{where}{error.strerror or error}"], 2)
     raise error
 
 
-def _failed(message: str, code: int) -> int:
-    say(f"dgt: {' '.join(message.split())}", sys.stderr)
+def _failed(problems: Sequence[str], code: int) -> int:
+    for problem in problems:
+        say(f"dgt: {' '.join(problem.split())}", sys.stderr)
     return code

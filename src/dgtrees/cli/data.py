@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from dgtrees.cli import options as o
+from dgtrees.cli.parsing import Command
 from dgtrees.cli.terminal import json_text, say
+from dgtrees.errors import Problems
 
 __all__ = ["app"]
 
@@ -23,7 +25,7 @@ Folder = Annotated[
 ]
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_data(folder: Folder = None, json: o.Json = False, quiet: o.Quiet = False) -> None:
     """List all twenty data sets: size, task, and whether they are there."""
     from dgtrees.data import catalog
@@ -68,7 +70,7 @@ def list_data(folder: Folder = None, json: o.Json = False, quiet: o.Quiet = Fals
         say("dgt data fetch NAME downloads one")
 
 
-@app.command("fetch")
+@app.command("fetch", cls=Command)
 def fetch_data(
     names: Annotated[list[str], typer.Argument(help="Names that dgt data list shows.")],
     folder: Folder = None,
@@ -79,7 +81,11 @@ def fetch_data(
     from dgtrees.cli.progress import download_bar
     from dgtrees.data import catalog
 
-    places = {}
+    problems, places = Problems(), {}
+    for name in names:
+        with problems.collect():
+            catalog.check_name(name)
+    problems.settle()
     for name in names:
         with download_bar(name, o.on_terminal() and not (quiet or json)) as progress:
             places[name] = str(catalog.fetch(name, folder, progress))

@@ -8,9 +8,11 @@ import numpy as np
 import typer
 
 from dgtrees.cli import options as o
+from dgtrees.cli.checks import check_files
 from dgtrees.cli.output import load_model
 from dgtrees.cli.predict import as_fitted, batches_for
 from dgtrees.cli.terminal import json_text, say
+from dgtrees.errors import Problems
 
 __all__ = ["explain"]
 
@@ -43,12 +45,15 @@ def explain(
     """
     from dgtrees.model.explain import explain as explain_row
 
-    if row < 0:
-        raise ValueError(f"--row must be at least 0, got {row}")
-    if features < 1:
-        raise ValueError(f"--features must be at least 1, got {features}")
-    if model == table == "-":
-        raise ValueError("model and table cannot both come from standard input: give a file")
+    problems = Problems()
+    check_files(problems, reads=(model, table, background))
+    problems.require(row >= 0, f"--row must be at least 0, got {row}")
+    problems.require(features >= 1, f"--features must be at least 1, got {features}")
+    problems.require(
+        not model == table == "-",
+        "model and table cannot both come from standard input: give a file",
+    )
+    problems.settle()
     fitted = load_model(model)
     if hasattr(fitted, "learn"):
         raise ValueError(

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.output import check_output, load_model, report, writing
+from dgtrees.cli.checks import check_files
+from dgtrees.cli.output import load_model, report, writing
 from dgtrees.cli.terminal import plain
+from dgtrees.errors import Problems
 
 __all__ = ["export"]
 
@@ -53,19 +55,19 @@ def export(
     part of what is written. Leaves agree with dgt predict --leaves for every row.
     """
     to = _BY_SUFFIX.get(Path(output).suffix, "") if to is None else to
-    if to not in _FORMATS:
-        raise ValueError(
-            f"--to must be one of {', '.join(_FORMATS)}, got {to!r}: say which, or end --output in "
-            f"{', '.join(_BY_SUFFIX)}"
-        )
-    if weights < 1:
-        raise ValueError(f"--weights must be at least 1, got {weights}")
-    if depth is not None and depth < 0:
-        raise ValueError(f"--depth must be at least 0, got {depth}")
-    header = _header_path(output) if to == "c" else None
-    for path in (output, header):
-        if path is not None:
-            check_output(path)
+    problems = Problems()
+    problems.require(
+        to in _FORMATS,
+        f"--to must be one of {', '.join(_FORMATS)}, got {to!r}: say which, or end --output in "
+        f"{', '.join(_BY_SUFFIX)}",
+    )
+    problems.require(weights >= 1, f"--weights must be at least 1, got {weights}")
+    problems.require(depth is None or depth >= 0, f"--depth must be at least 0, got {depth}")
+    header = None
+    with problems.collect():
+        header = _header_path(output) if to == "c" else None
+    check_files(problems, reads=(model,), writes=(output, header))
+    problems.settle()
     fitted = load_model(model)
     files = [output]
     if header is not None:

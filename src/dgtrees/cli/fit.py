@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +11,10 @@ import numpy as np
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.output import check_output, report, said, save_model
+from dgtrees.cli.checks import check_files
+from dgtrees.cli.job import Job, check_job, new_estimator
+from dgtrees.cli.output import report, said, save_model
+from dgtrees.errors import Problems
 
 __all__ = ["fit"]
 
@@ -93,8 +95,9 @@ def fit(
     Numbers and names are told apart column by column, missing values are welcome, and the task is
     found out from the target.
     """
+    problems = Problems()
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
-    columns = o.column_options(drop, category, number)
+    columns = o.column_options(drop, category, number, problems)
     parameters = {
         "leaf": leaf,
         "recipe": recipe,
@@ -112,24 +115,32 @@ def fit(
         parameters["max_depth"] = max_depth
     sharded = workers is not None or checkpoint is not None or Path(train).is_dir()
     if trees is not None:
-        if stream or sharded:
-            raise ValueError("--trees needs all rows in memory: leave out --stream and --workers")
-        if parameters.pop("validation_fraction") is not None:
-            raise ValueError(
-                "--validation-fraction is for one tree: leave it out, a forest is judged by the "
-                "rows its trees have not drawn"
-            )
+        problems.require(
+            not (stream or sharded),
+            "--trees needs all rows in memory: leave out --stream and --workers",
+        )
+        problems.require(trees >= 1, f"--trees must be at least 1, got {trees}")
+        problems.require(
+            parameters.pop("validation_fraction") is None,
+            "--validation-fraction is for one tree: leave it out, a forest is judged by the "
+            "rows its trees have not drawn",
+        )
+        o.check_backend(backend, problems)
         parameters |= {"n_estimators": trees, "n_jobs": jobs, "oob_score": True}
-    elif jobs is not None or backend != "loky":
-        raise ValueError("--jobs and --backend are for forests: give --trees, or leave them out")
+    else:
+        problems.require(
+            jobs is None and backend == "loky",
+            "--jobs and --backend are for forests: give --trees, or leave them out",
+        )
     own = {"classification": {"class_weight": class_weight}, "regression": {"loss": loss}}
-    check_output(output)
     started = time.perf_counter()
     silent = quiet or json
-    job = _Job(train, val, parameters, own, target, task, weight, columns, reading, passes, silent)
+    job = Job(train, val, parameters, own, target, task, weight, columns, reading, passes, silent)
+    check_files(problems, reads=(train, val), writes=(output,))
+    one = trees is None  # what --stream and folders need is beside the point of a forest
+    check_job(job, stream and one, sharded and one, problems)
+    problems.settle()
     if sharded:
-        if stream:
-            raise ValueError("--stream is for one file: leave it out, workers stream by themselves")
         fitted = _fit_shards(job, 1 if workers is None else workers, checkpoint)
         if fitted is None:
             return
@@ -182,40 +193,6 @@ def _kind(result: dict[str, Any]) -> str:
     return f"a forest of {result['trees']} trees" if "trees" in result else "a tree"
 
 
-@dataclass(frozen=True)
-class _Job:
-    """What the command line asks for."""
-
-    train: str
-    val: str | None
-    parameters: dict[str, Any]
-    own: dict[str, dict[str, Any]]
-    target: str | None
-    task: str
-    weight: str | None
-    columns: dict[str, Any]
-    reading: dict[str, Any]
-    passes: int
-    silent: bool
-
-
-def new_estimator(task: str, parameters: dict[str, Any], own: dict[str, dict[str, Any]]) -> Any:
-    """The estimator for a task; options of the other task are refused."""
-    import dgtrees
-
-    other = "regression" if task == "classification" else "classification"
-    for name, value in own.get(other, {}).items():
-        if value is not None:
-            option = "--" + name.replace("_", "-")
-            raise ValueError(
-                f"{option} is for {other}, and this is {task}: leave it out, or say --task {other}"
-            )
-    given = {name: value for name, value in own.get(task, {}).items() if value is not None}
-    forest = "Forest" if "n_estimators" in parameters else ""
-    name = "Classifier" if task == "classification" else "Regressor"
-    return getattr(dgtrees, f"DGT{forest}{name}")(**parameters, **given)
-
-
 def read_labelled(source: str, target: str | None, **how: Any) -> Any:
     """A table that has a target."""
     from dgtrees.data.tables import read_table
@@ -248,11 +225,12 @@ def read_validation(
     )
     if table.task == "classification":
         known = set((table.y if classes is None else classes).tolist())
-        unknown = [label for label in held.y.tolist() if label not in known]
+        unknown = [repr(label) for label in dict.fromkeys(held.y.tolist()) if label not in known]
         if unknown:
+            listed = ", ".join(unknown[:8]) + (", ..." if len(unknown) > 8 else "")
             raise DataError(
                 f"{held.source}, column {held.target!r}: classes must be those of the training "
-                f"table, got {unknown[0]!r}: check the file, or drop such rows"
+                f"table, got {listed}: check the file, or drop such rows"
             )
     return held
 
@@ -266,9 +244,7 @@ def score(model: Any, X: Any, y: Any, weight: Any = None) -> dict[str, float]:
     return {"rmse": float(root_mean_squared_error(y, model.predict(X), sample_weight=weight))}
 
 
-def _fit_whole(job: _Job) -> tuple[Any, int, dict[str, float]]:
-    if job.passes != 1:
-        raise ValueError("--passes goes with --stream: use --max-epochs for a table in memory")
+def _fit_whole(job: Job) -> tuple[Any, int, dict[str, float]]:
     table = read_labelled(
         job.train, job.target, task=job.task, weight=job.weight, **job.columns, **job.reading
     )
@@ -307,7 +283,7 @@ def _own_validation(model: Any, table: Any) -> dict[str, float]:
 
 
 def _fit_shards(
-    job: _Job, workers: int, checkpoint: str | None
+    job: Job, workers: int, checkpoint: str | None
 ) -> tuple[Any, int, dict[str, float]] | None:
     """Train on a folder of Parquet files; None where another worker reports and saves."""
     from dgtrees import fit_shards
@@ -315,10 +291,7 @@ def _fit_shards(
     from dgtrees.estimators.shard_training import ShardJob, scan_target
     from dgtrees.learn.team import launched, rank
 
-    if job.target is None:
-        raise ValueError("a folder of Parquet files needs --target: say which column to learn")
-    if job.passes != 1:
-        raise ValueError("--passes goes with --stream: use --max-epochs for Parquet files")
+    assert job.target is not None  # checked before
     task = job.task
     if task == "auto":
         task, _ = scan_target(find_shards(job.train), ShardJob(job.train, job.target), task)
@@ -341,22 +314,10 @@ def _fit_shards(
     return model, found["rows"], {"workers": found["workers"], **held_out}
 
 
-def _fit_stream(job: _Job) -> tuple[Any, int, dict[str, float]]:
+def _fit_stream(job: Job) -> tuple[Any, int, dict[str, float]]:
     from dgtrees.cli.progress import batches_bar
     from dgtrees.data.tables import TableStream
 
-    if job.train == "-":
-        raise ValueError(
-            "--stream reads its file more than once, which standard input cannot: give a file"
-        )
-    if job.target is None:
-        raise ValueError("--stream needs --target: say which column to learn")
-    if job.parameters["max_epochs"] is not None:
-        raise ValueError("--max-epochs is for tables in memory: use --passes with --stream")
-    if job.passes < 1:
-        raise ValueError(f"--passes must be at least 1, got {job.passes}")
-    if job.parameters["validation_fraction"] is not None:
-        raise ValueError("--validation-fraction needs all rows at once: give --val a file instead")
     source = TableStream(
         job.train, job.target, task=job.task, weight=job.weight, **job.columns, **job.reading
     )

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from dgtrees.errors import Problems
+
 __all__ = [
     "Backend",
     "Category",
@@ -30,6 +32,7 @@ __all__ = [
     "Target",
     "Task",
     "Weight",
+    "check_backend",
     "column_options",
     "cores_of",
     "on_terminal",
@@ -80,13 +83,19 @@ Weight = Annotated[
     str | None,
     typer.Option(help="Column of row weights: a weight of 2 is like the row given twice."),
 ]
-Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
+Drop = Annotated[
+    list[str] | None, typer.Option(help="Column to leave out, or several: a,b; may be repeated.")
+]
 Category = Annotated[
     list[str] | None,
-    typer.Option(help="Column whose values are names even if they are digits; may be repeated."),
+    typer.Option(
+        help="Column whose values are names even if they are digits, or several: a,b; may be "
+        "repeated."
+    ),
 ]
 Number = Annotated[
-    list[str] | None, typer.Option(help="Column that must hold numbers; may be repeated.")
+    list[str] | None,
+    typer.Option(help="Column that must hold numbers, or several: a,b; may be repeated."),
 ]
 Format = Annotated[
     str | None,
@@ -129,12 +138,14 @@ def reading_options(
 
 
 def column_options(
-    drop: list[str] | None, category: list[str] | None, number: list[str] | None
+    drop: list[str] | None,
+    category: list[str] | None,
+    number: list[str] | None,
+    problems: Problems,
 ) -> dict[str, Any]:
     """Options about columns."""
-    both = set(category or ()) & set(number or ())
-    if both:
-        raise ValueError(f"column {min(both)!r} must be --category or --number, got both")
+    for name in sorted(set(category or ()) & set(number or ())):
+        problems.require(False, f"column {name!r} must be --category or --number, got both")
     kinds = dict.fromkeys(category or [], "category") | dict.fromkeys(number or [], "number")
     return {"drop": tuple(drop or ()), "kinds": kinds}
 
@@ -144,11 +155,17 @@ def on_terminal() -> bool:
     return sys.stderr.isatty()
 
 
+def check_backend(backend: str, problems: Problems) -> None:
+    """Refuse a backend that does not exist."""
+    problems.require(
+        backend in ("loky", "ray", "dask"),
+        f"--backend must be one of loky, ray, dask, got {backend!r}",
+    )
+
+
 @contextmanager
 def cores_of(backend: str) -> Iterator[None]:
     """Let joblib use the named backend inside the block."""
-    if backend not in ("loky", "ray", "dask"):
-        raise ValueError(f"--backend must be one of loky, ray, dask, got {backend!r}")
     from joblib import parallel_config
     from joblib.externals.loky import get_reusable_executor
 

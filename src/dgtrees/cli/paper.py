@@ -16,6 +16,7 @@ import typer
 import dgtrees
 from dgtrees.cli import options as o
 from dgtrees.cli.output import report as say
+from dgtrees.cli.parsing import Command
 from dgtrees.errors import StateError
 
 __all__ = ["app"]
@@ -49,7 +50,7 @@ def _folder(results: str | None) -> Path:
     return _instrument("experiment").RESULTS if results is None else Path(results)
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_experiments(results: Results = None, json: o.Json = False, quiet: o.Quiet = False) -> None:
     """List the experiments: table or figure, data sets, and how many runs are done."""
     known, count = _instrument("experiment").experiments(), _instrument("report").count
@@ -67,7 +68,7 @@ def list_experiments(results: Results = None, json: o.Json = False, quiet: o.Qui
     say({"experiments": found}, "\n".join(lines), as_json=json, quiet=quiet, clear=True)
 
 
-@app.command("run")
+@app.command("run", cls=Command)
 def run_experiments(
     table: Annotated[list[int] | None, typer.Option(help="Table to run; may be repeated.")] = None,
     figure: Annotated[list[int] | None, typer.Option(help="Figure; may be repeated.")] = None,
@@ -132,7 +133,7 @@ def run_experiments(
         )
 
 
-@app.command("report")
+@app.command("report", cls=Command)
 def write_report(
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="Folder of the pages; docs by default.")

@@ -10,7 +10,9 @@ import numpy as np
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.output import check_output, load_model, report, said, writing
+from dgtrees.cli.checks import check_files
+from dgtrees.cli.output import load_model, report, said, writing
+from dgtrees.errors import Problems
 
 __all__ = ["as_fitted", "batches_for", "predict"]
 
@@ -46,9 +48,13 @@ def predict(
     The table needs the columns the model was trained on, in any order; others are left alone.
     Files are read and written batch by batch, so they may be larger than memory.
     """
-    if model == table == "-":
-        raise ValueError("model and table cannot both come from standard input: give a file")
-    check_output(output)
+    problems = Problems()
+    check_files(problems, reads=(model, table), writes=(output,))
+    problems.require(
+        not model == table == "-",
+        "model and table cannot both come from standard input: give a file",
+    )
+    problems.settle()
     fitted = load_model(model)
     classes = getattr(fitted, "classes_", None)
     if proba and classes is None:

@@ -8,8 +8,10 @@ import numpy as np
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.output import check_output, load_model
+from dgtrees.cli.checks import check_files
+from dgtrees.cli.output import load_model
 from dgtrees.cli.terminal import json_text, say
+from dgtrees.errors import Problems
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["show"]
@@ -36,12 +38,11 @@ def show(
     """
     from dgtrees.model.text import tree_text
 
-    if depth is not None and depth < 0:
-        raise ValueError(f"--depth must be at least 0, got {depth}")
-    if weights < 1:
-        raise ValueError(f"--weights must be at least 1, got {weights}")
-    if png is not None:
-        check_output(png)
+    problems = Problems()
+    check_files(problems, reads=(model,), writes=(png,))
+    problems.require(depth is None or depth >= 0, f"--depth must be at least 0, got {depth}")
+    problems.require(weights >= 1, f"--weights must be at least 1, got {weights}")
+    problems.settle()
     fitted = load_model(model)
     if hasattr(fitted, "learn"):
         raise ValueError(

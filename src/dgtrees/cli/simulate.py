@@ -8,8 +8,10 @@ import numpy as np
 import typer
 
 from dgtrees.cli import options as o
+from dgtrees.cli.checks import check_files
 from dgtrees.cli.fit import read_labelled, read_validation
-from dgtrees.cli.output import check_output, report, save_model
+from dgtrees.cli.output import report, save_model
+from dgtrees.errors import Problems
 
 __all__ = ["simulate"]
 
@@ -73,14 +75,19 @@ def simulate(
     than rows. Shown are the share of right answers (or the mean loss) on rows held out, and in
     brackets that of all answers so far.
     """
-    for path in (png, output):
-        if path is not None:
-            check_output(path)
-    if png is not None and not png.lower().endswith((".png", ".svg", ".pdf")):
-        raise ValueError(f"--png must end with .png, .svg or .pdf, got {png!r}")
-    rivals = _rivals(against)
+    problems = Problems()
+    check_files(problems, reads=(train, test), writes=(png, output))
+    problems.require(
+        png is None or png.lower().endswith((".png", ".svg", ".pdf")),
+        f"--png must end with .png, .svg or .pdf, got {png!r}",
+    )
+    rivals = _rivals(against, problems)
+    problems.require(
+        0 < test_fraction < 1, f"--test-fraction must be between 0 and 1, got {test_fraction}"
+    )
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
-    columns = o.column_options(drop, category, number)
+    columns = o.column_options(drop, category, number, problems)
+    problems.settle()
     table = read_labelled(train, target, task=task, **columns, **reading)
     held = None if test is None else read_validation(test, table, None, reading)
     X, y, X_test, y_test, encoder = _parts(table, held, test_fraction, seed)
@@ -129,11 +136,12 @@ def simulate(
     report(result, _text(curves), as_json=json, quiet=quiet, clear=output != "-")
 
 
-def _rivals(against: str | None) -> list[str]:
+def _rivals(against: str | None, problems: Problems) -> list[str]:
     names = [name.strip() for name in (against or "").split(",") if name.strip()]
     for name in names:
-        if name not in _RIVALS:
-            raise ValueError(f"--against must name some of {', '.join(_RIVALS)}, got {name!r}")
+        problems.require(
+            name in _RIVALS, f"--against must name some of {', '.join(_RIVALS)}, got {name!r}"
+        )
     return names
 
 
@@ -141,8 +149,6 @@ def _parts(table: Any, held: Any, fraction: float, seed: int) -> tuple[Any, ...]
     """Rows to learn from and to measure on, as read, and an encoder of the first."""
     from dgtrees.data.encoder import Encoder, columns_of
 
-    if not 0 < fraction < 1:
-        raise ValueError(f"--test-fraction must be between 0 and 1, got {fraction}")
     X, y = table.X, table.y
     if held is not None:
         return X, y, held.X, held.y, Encoder().fit(columns_of(X))

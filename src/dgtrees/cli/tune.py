@@ -7,8 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from dgtrees.cli import options as o
+from dgtrees.cli.checks import check_files
 from dgtrees.cli.fit import read_labelled, read_validation
-from dgtrees.cli.output import check_output, report, said
+from dgtrees.cli.output import report, said
+from dgtrees.errors import Problems
 
 __all__ = ["tune"]
 
@@ -60,24 +62,26 @@ def tune(
     Stop it whenever you like: the best tree so far is in the output, and the same command goes on
     where it stopped. Needs optuna (pip install 'dgtrees[tune]').
     """
-    if output == "-":
-        raise ValueError("dgt tune writes its model again and again: give --output a file")
-    if jobs == 0:  # said before there is a study file
-        raise ValueError(
-            "--jobs must not be 0: give a number, or -1 for as many as there are cores"
-        )
-    if trials < 1:
-        raise ValueError(f"--trials must be at least 1, got {trials}")
-    check_output(output)
+    problems = Problems()  # which are told before there is a study file
+    check_files(problems, reads=(train, val), writes=(output,))
+    problems.require(
+        output != "-", "dgt tune writes its model again and again: give --output a file"
+    )
+    problems.require(
+        jobs != 0, "--jobs must not be 0: give a number, or -1 for as many as there are cores"
+    )
+    problems.require(trials >= 1, f"--trials must be at least 1, got {trials}")
+    o.check_backend(backend, problems)
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
-    columns = o.column_options(drop, category, number)
+    columns = o.column_options(drop, category, number, problems)
+    problems.settle()
     table = read_labelled(train, target, task=task, weight=weight, **columns, **reading)
     held = None if val is None else read_validation(val, table, weight, reading)
     from dgtrees.cli.progress import batches_bar
     from dgtrees.estimators.tune import Search
 
     show = o.on_terminal() and not (quiet or json)
-    with o.cores_of(backend):  # which is refused before there is a study file
+    with o.cores_of(backend):
         search = Search(
             table.task,
             output,

@@ -178,9 +178,14 @@ def load(
     return _split(data_set, parts, shuffle)
 
 
-def _place(name: str, folder: str | os.PathLike[str] | None) -> tuple[DataSet, Path]:
+def check_name(name: str) -> None:
+    """Refuse the name of a data set that is not in the catalogue."""
     if name not in CATALOG:
         raise ValueError(f"name must be one of {', '.join(CATALOG)}; got {name!r}")
+
+
+def _place(name: str, folder: str | os.PathLike[str] | None) -> tuple[DataSet, Path]:
+    check_name(name)
     return CATALOG[name], Path(data_folder() if folder is None else folder) / name
 
 

@@ -21,7 +21,7 @@ from dgtrees.data.binary import from_parquet
 from dgtrees.data.files import open_bytes
 from dgtrees.data.row_labels import row_labels
 from dgtrees.data.tables import Columns, Table, typed
-from dgtrees.errors import DataError
+from dgtrees.errors import DataError, Problems
 
 __all__ = ["Shards", "find_shards", "row_draws"]
 
@@ -87,12 +87,15 @@ def find_shards(source: str | Path | Sequence[str | Path], like: Shards | None =
     paths = _listed(source)
     schema = None if like is None else like.schema
     first = paths[0] if like is None else like.paths[0]
-    rows = []
+    rows, problems = [], Problems()
     for path in paths:
-        found, count = _footer(path)
-        schema = found if schema is None else schema
-        _check_same(found, schema, path, first)
-        rows.append(count)
+        with problems.collect():
+            found, count = _footer(path)
+            schema = found if schema is None else schema
+            _check_same(found, schema, path, first)
+            rows.append(count)
+    problems.settle()
+    assert schema is not None  # of the first file at least
     if not sum(rows):
         raise DataError(f"{source}: must hold at least one row, got none in {len(paths)} files")
     return Shards(tuple(paths), tuple(rows), schema)
@@ -146,8 +149,9 @@ def _check_same(found: pa.Schema, expected: pa.Schema, path: str, first: str) ->
     more = [name for name in found.names if name not in expected.names]
     for word, names in (("no", lacks), ("also", more)):
         if names:
+            listed = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
             raise DataError(
-                f"{path}: must have the columns of {first}, got {word} {names[0]!r}: write all "
+                f"{path}: must have the columns of {first}, got {word} {listed}: write all "
                 "files with the same columns"
             )
     for name in expected.names:

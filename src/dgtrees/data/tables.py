@@ -18,8 +18,9 @@ import pyarrow as pa
 from dgtrees.data.batch import Batch
 from dgtrees.data.columns import Place, cannot_be_used, shown, typed_column, typed_text
 from dgtrees.data.formats import batches
+from dgtrees.data.names import Names, named
 from dgtrees.data.targets import TargetScan, read_target
-from dgtrees.errors import DataError
+from dgtrees.errors import DataError, Problems
 
 __all__ = ["Columns", "Table", "TableStream", "named", "read_table", "typed"]
 
@@ -113,7 +114,7 @@ def read_table(
     weight : str or int, optional
         Column of row weights.
     drop : sequence of str
-        Columns to leave out.
+        Columns to leave out, each by itself or several with commas between them.
     kinds : mapping, optional
         "number" or "category" for columns where the guess would be wrong.
     features : sequence of str, optional
@@ -204,26 +205,35 @@ def typed(batch: Batch, columns: Columns, task: str, classes: Any = None) -> Tab
     target = columns.target
     if target is None and columns.features is None:
         target = batch.own_target
-    y, name, found = None, None, None
-    if target is not None:
-        name = named(batch, target, "target")
-        y, found = read_target(batch, name, task, batch.rows, decimal, classes)
-    weight, weight_name = batch.weight, None
-    if columns.weight is not None:
-        weight_name = named(batch, columns.weight, "weight")
-        weight = _weights(batch, weight_name, decimal)
+    names = Names(batch)
+    name = None if target is None else names.one(target, "target")
+    weight_name = None if columns.weight is None else names.one(columns.weight, "weight")
     if columns.features is None:
-        dropped = [named(batch, column, "drop") for column in columns.drop]
-        kinds = {named(batch, column, "kinds"): kind for column, kind in columns.kinds.items()}
+        dropped = names.several(columns.drop, "drop")
+        kinds = names.kinds(columns.kinds)
+        names.settle()
         left_out = {name, weight_name, batch.own_target, *dropped}
         features = [n for n in batch.names if n not in left_out]
+        aligned = batch
     else:
         kinds = dict(columns.kinds)
         features = list(columns.features)
-        batch = _aligned(batch, features, {name, weight_name})
+        aligned = _aligned(batch, names, features, {name, weight_name})
     if not features:
         raise DataError(f"{batch.source}: must have at least one column besides the target")
-    typed = {n: _feature(batch, n, kinds.get(n), decimal) for n in features}
+    y, found, weight = None, None, batch.weight
+    typed: dict[str, pa.ChunkedArray] = {}
+    problems = Problems()  # of all columns, so that they can be mended together
+    if name is not None:
+        with problems.collect():
+            y, found = read_target(batch, name, task, batch.rows, decimal, classes)
+    if weight_name is not None:
+        with problems.collect():
+            weight = _weights(batch, weight_name, decimal)
+    for n in features:
+        with problems.collect():
+            typed[n] = _feature(aligned, n, kinds.get(n), decimal)
+    problems.settle()
     kinds = {
         n: "category" if pa.types.is_dictionary(c.type) else "number" for n, c in typed.items()
     }
@@ -241,44 +251,22 @@ def _feature(batch: Batch, name: str, kind: str | None, decimal: str) -> pa.Chun
         raise cannot_be_used(column, place, error) from error
 
 
-def named(batch: Batch, column: str | int, role: str) -> str:
-    """A column's name, given that or its position."""
-    names = batch.names
-    if isinstance(column, str):
-        if column in names:
-            return column
-        if not re.fullmatch(r"-?[0-9]{1,9}", column):
-            listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-            hint = "" if batch.header else " (no header was found: if there is one, say so)"
-            raise DataError(
-                f"{batch.source}: {role} must be one of its columns, got {column!r}: they are "
-                f"{listed}{hint}"
-            )
-        column = int(column)
-    if not -len(names) <= column < len(names):
-        raise DataError(
-            f"{batch.source}: {role} must be a position between {-len(names)} and "
-            f"{len(names) - 1}, got {column}"
-        )
-    return names[column]
-
-
-def _aligned(batch: Batch, features: list[str], others: set[str | None]) -> Batch:
+def _aligned(batch: Batch, names: Names, features: list[str], others: set[str | None]) -> Batch:
     """The batch with the columns a model expects, whatever their order here."""
-    missing = [name for name in features if name not in batch.names]
-    if not missing:
-        return batch
-    if batch.sparse and all(re.fullmatch(r"x\d+", name) for name in missing):
-        # What a sparse file does not mention is 0.
-        zeros = pa.chunked_array([np.zeros(batch.rows)])
-        return batch.with_columns(missing, [zeros] * len(missing))
+    missing = [name for name in features if name not in names.known]
     unnamed = [name for name in batch.names if name not in others]
-    if not batch.header and len(unnamed) == len(features):
+    # What a sparse file does not mention is 0.
+    zeros = batch.sparse and all(re.fullmatch(r"x\d+", name) for name in missing)
+    in_order = not batch.header and len(unnamed) == len(features)
+    if missing and not (zeros or in_order):
+        names.refuse_missing(missing)
+    names.settle()
+    if missing and zeros:
+        column = pa.chunked_array([np.zeros(batch.rows)])
+        return batch.with_columns(missing, [column] * len(missing))
+    if missing:
         return batch.renamed(dict(zip(unnamed, features, strict=True)))
-    raise DataError(
-        f"{batch.source}: must have the columns the model was trained on, got none named "
-        f"{missing[0]!r}" + (f" ({len(missing)} are missing)" if len(missing) > 1 else "")
-    )
+    return batch
 
 
 def _weights(batch: Batch, name: str, decimal: str) -> np.ndarray:

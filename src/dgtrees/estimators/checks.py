@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dgtrees.errors import Problems
 from dgtrees.learn.recipe import POLISH_PASSES, RECIPES, Recipe
 
 __all__ = ["check_memory", "check_shape", "checked_recipe", "unchanged_on_error"]
@@ -44,34 +45,53 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
 
 def check_shape(estimator: Any) -> None:
     """Check the parameters that every estimator has."""
-    depth = estimator.max_depth
-    if not isinstance(depth, Integral) or isinstance(depth, bool) or depth < 0:
-        raise ValueError(f"max_depth must be a whole number of at least 0, got {depth!r}")
-    if estimator.leaf not in ("constant", "linear"):
-        raise ValueError(f"leaf must be 'constant' or 'linear', got {estimator.leaf!r}")
+    problems, depth, leaf = Problems(), estimator.max_depth, estimator.leaf
+    problems.require(
+        isinstance(depth, Integral) and not isinstance(depth, bool) and int(depth) >= 0,
+        f"max_depth must be a whole number of at least 0, got {depth!r}",
+    )
+    problems.require(
+        leaf in ("constant", "linear"), f"leaf must be 'constant' or 'linear', got {leaf!r}"
+    )
     fraction = getattr(estimator, "validation_fraction", None)
     number = isinstance(fraction, Real) and 0.0 < float(fraction) < 1.0
-    if not (number or fraction is None or fraction == "auto"):
-        raise ValueError(
-            f"validation_fraction must be between 0 and 1, 'auto' or None, got {fraction!r}"
-        )
+    problems.require(
+        number or fraction is None or fraction == "auto",
+        f"validation_fraction must be between 0 and 1, 'auto' or None, got {fraction!r}",
+    )
+    problems.settle()
 
 
 def checked_recipe(estimator: Any, task: str) -> Recipe:
     """An estimator's recipe with its own parameters in it, everything checked."""
-    check_shape(estimator)
+    problems = Problems()
+    with problems.collect():
+        check_shape(estimator)
     refine = getattr(estimator, "refine", None)
-    if refine not in (None, "polish"):
-        raise ValueError(f"refine must be 'polish' or None, got {refine!r}")
+    problems.require(refine in (None, "polish"), f"refine must be 'polish' or None, got {refine!r}")
+    recipe = Recipe()
+    with problems.collect():
+        recipe = _preset(estimator, task)
+    with problems.collect():
+        recipe = _changed(estimator, recipe, refine)
+    problems.settle()
+    return recipe
+
+
+def _preset(estimator: Any, task: str) -> Recipe:
+    """The recipe that an estimator has or names."""
     if isinstance(estimator.recipe, Recipe):
-        recipe = estimator.recipe
-    elif isinstance(estimator.recipe, str) and estimator.recipe in RECIPES:
+        return estimator.recipe
+    if isinstance(estimator.recipe, str) and estimator.recipe in RECIPES:
         presets = RECIPES[estimator.recipe]
-        recipe = presets.get(f"{task}, {estimator.leaf} leaves", presets[task])
-    else:
-        raise ValueError(
-            f"recipe must be one of {', '.join(RECIPES)} or a Recipe, got {estimator.recipe!r}"
-        )
+        return presets.get(f"{task}, {estimator.leaf} leaves", presets[task])
+    raise ValueError(
+        f"recipe must be one of {', '.join(RECIPES)} or a Recipe, got {estimator.recipe!r}"
+    )
+
+
+def _changed(estimator: Any, recipe: Recipe, refine: str | None) -> Recipe:
+    """A recipe with an estimator's own parameters in it."""
     changes = {
         field: getattr(estimator, name)
         for name, field in _RECIPE_OVERRIDES.items()

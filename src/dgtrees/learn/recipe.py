@@ -13,6 +13,8 @@ from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any
 
+from dgtrees.errors import Problems
+
 __all__ = ["POLISH_PASSES", "QUANTIZER_NAMES", "RECIPES", "Recipe"]
 
 QUANTIZER_NAMES = ("sign", "scaled_sign", "lsq", "annealed", "margin")
@@ -185,23 +187,27 @@ class Recipe:
     polish: int = 0
 
     def __post_init__(self) -> None:
+        problems = Problems()
         for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
-                )
+            given = getattr(self, name)
+            problems.require(
+                given in allowed, f"{name} must be one of {', '.join(allowed)}, got {given!r}"
+            )
         for name, (whole, least, below) in _RANGES.items():
             value = getattr(self, name)
             if value is None and name in _OPTIONAL:
                 continue
             kind = Integral if whole else Real
             known = isinstance(value, kind) and not isinstance(value, bool) and isfinite(value)
+            number = "a whole number" if whole else "a number"
             # A strict bound is written as the smallest number above it.
-            if not known or not least <= value < below:
-                number = "a whole number" if whole else "a number"
-                bound = "above 0" if least == _ABOVE_0 else f"of at least {least}"
-                limit = "" if below == inf else f" and below {below}"
-                raise ValueError(f"{name} must be {number} {bound}{limit}, got {value!r}")
+            bound = "above 0" if least == _ABOVE_0 else f"of at least {least}"
+            limit = "" if below == inf else f" and below {below}"
+            problems.require(
+                known and least <= value < below,
+                f"{name} must be {number} {bound}{limit}, got {value!r}",
+            )
+        problems.settle()
 
     def node_rate(self, rows: int, features: int) -> float:
         """Learning rate of the nodes for so many rows of so many features.

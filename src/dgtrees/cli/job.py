@@ -1,0 +1,84 @@
+"""What `dgt fit` is asked to do, and what can be said against it before any row is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dgtrees.errors import Problems
+
+__all__ = ["Job", "check_job", "new_estimator"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the command line asks for."""
+
+    train: str
+    val: str | None
+    parameters: dict[str, Any]
+    own: dict[str, dict[str, Any]]
+    target: str | None
+    task: str
+    weight: str | None
+    columns: dict[str, Any]
+    reading: dict[str, Any]
+    passes: int
+    silent: bool
+
+
+def check_job(job: Job, stream: bool, sharded: bool, problems: Problems) -> None:
+    """Collect what is wrong with a job, whatever its rows will be."""
+    from dgtrees.data.tables import check_task
+    from dgtrees.estimators.checks import checked_recipe
+
+    with problems.collect():
+        check_task(job.task)
+    if sharded:
+        what = "a folder of Parquet files"
+        problems.require(
+            not stream, "--stream is for one file: leave it out, workers stream by themselves"
+        )
+    elif stream:
+        what = "--stream"
+        problems.require(
+            job.train != "-",
+            "--stream reads its file more than once, which standard input cannot: give a file",
+        )
+        problems.require(
+            job.parameters["max_epochs"] is None,
+            "--max-epochs is for tables in memory: use --passes with --stream",
+        )
+        problems.require(job.passes >= 1, f"--passes must be at least 1, got {job.passes}")
+        problems.require(
+            job.parameters.get("validation_fraction") is None,
+            "--validation-fraction needs all rows at once: give --val a file instead",
+        )
+    if stream or sharded:
+        problems.require(
+            job.target is not None, f"{what} needs --target: say which column to learn"
+        )
+    if not stream:
+        problems.require(
+            job.passes == 1, "--passes goes with --stream: use --max-epochs for tables otherwise"
+        )
+    task = "regression" if job.task == "regression" else "classification"
+    with problems.collect():
+        checked_recipe(new_estimator(task, job.parameters, {}), task)
+
+
+def new_estimator(task: str, parameters: dict[str, Any], own: dict[str, dict[str, Any]]) -> Any:
+    """The estimator for a task; options of the other task are refused."""
+    import dgtrees
+
+    other = "regression" if task == "classification" else "classification"
+    for name, value in own.get(other, {}).items():
+        if value is not None:
+            option = "--" + name.replace("_", "-")
+            raise ValueError(
+                f"{option} is for {other}, and this is {task}: leave it out, or say --task {other}"
+            )
+    given = {name: value for name, value in own.get(task, {}).items() if value is not None}
+    forest = "Forest" if "n_estimators" in parameters else ""
+    name = "Classifier" if task == "classification" else "Regressor"
+    return getattr(dgtrees, f"DGT{forest}{name}")(**parameters, **given)
