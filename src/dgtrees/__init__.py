@@ -1,13 +1,35 @@
 """Hard oblique decision trees, learnt by gradient descent.
 
 Names are imported when they are first used, so that `import dgtrees` is quick and loading a model
-to predict never imports torch.
+to predict never imports torch. Type checkers and editors see them as ordinary imports.
 """
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dgtrees.bandit import BanditRecipe, DGTBandit, DGTContinuousBandit
+    from dgtrees.baselines.tao import TAOClassifier, TAORegressor
+    from dgtrees.errors import DGTreesError
+    from dgtrees.estimators import (
+        DGTClassifier,
+        DGTForestClassifier,
+        DGTForestRegressor,
+        DGTRegressor,
+    )
+    from dgtrees.estimators.shards import fit_shards
+    from dgtrees.learn.recipe import Recipe
+    from dgtrees.model.c import export_c
+    from dgtrees.model.contributions import contributions
+    from dgtrees.model.dot import export_dot
+    from dgtrees.model.explain import explain
+    from dgtrees.model.onnx import export_onnx
+    from dgtrees.model.plot import plot_tree
+    from dgtrees.model.rules import export_text
+    from dgtrees.tree import ObliqueForest, ObliqueTree
 
 __version__ = "0.1.0"
 
@@ -57,6 +79,8 @@ __all__ = [
     "ObliqueForest",
     "ObliqueTree",
     "Recipe",
+    "TAOClassifier",
+    "TAORegressor",
     "contributions",
     "explain",
     "export_c",
@@ -69,17 +93,21 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def _imported(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'dgtrees' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+if not TYPE_CHECKING:  # whose reader would believe that every name exists
+    __getattr__ = _imported
 
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_HOMES])
 
 
-def load(path: Any) -> Any:
+def load(path: str | os.PathLike[str]) -> Any:
     """The model that `save` wrote to `path`, ready to predict; torch is not needed.
 
     Raises
@@ -96,4 +124,4 @@ def load(path: Any) -> Any:
             f"{path}: holds a {header.get('kind')!r}, this library knows {', '.join(_KINDS)}: "
             "use a newer dgtrees"
         )
-    return __getattr__(header["kind"])._from_file(header, arrays)
+    return _imported(header["kind"])._from_file(header, arrays)

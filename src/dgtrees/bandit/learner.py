@@ -6,12 +6,14 @@ state, so that any number of threads may decide while one learns, and none sees 
 
 from __future__ import annotations
 
+import os
 import threading
 import uuid
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.explore import exploration
@@ -251,7 +253,7 @@ class OnlineTree:
             online.outputs(X, leaves, scores, *arena)
         return leaves, scores
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: ArrayLike) -> np.ndarray:
         """Leaf of every row, shape (rows,)."""
         return self._outputs(X)[0]
 
@@ -280,7 +282,7 @@ class OnlineTree:
 
     # Files
 
-    def save(self, path: Any) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file; the policy that `load` makes of it goes on the same way.
 
         Random state, optimiser state, remembered queries and running statistics included.

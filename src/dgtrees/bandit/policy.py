@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from dgtrees.bandit.checks import number, shown, whole_number
 from dgtrees.bandit.decision import ContinuousDecision, Decision
+from dgtrees.bandit.explore import Exploration
 from dgtrees.bandit.feedback import checked_range, loss_pair, loss_share
 from dgtrees.bandit.learner import OnlineTree
+from dgtrees.bandit.recipe import BanditRecipe
 from dgtrees.data.encoder import Encoder
 from dgtrees.tree import online
 from dgtrees.tree.oblique import ObliqueTree
@@ -61,8 +64,8 @@ class DGTBandit(OnlineTree):
         max_depth: int = 8,
         leaf: str = "constant",
         *,
-        explore: Any = None,
-        recipe: Any = "default",
+        explore: str | Exploration | None = None,
+        recipe: str | BanditRecipe = "default",
         loss_range: Sequence[float] = (0.0, 1.0),
         encoder: Encoder | None = None,
         random_state: int | None = None,
@@ -74,7 +77,7 @@ class DGTBandit(OnlineTree):
         self.loss_range = checked_range("loss_range", *loss_range)
         super().__init__(self.n_actions, max_depth, leaf, recipe, explore, encoder, random_state)
 
-    def decide(self, x: Any) -> Decision:
+    def decide(self, x: ArrayLike) -> Decision:
         """Draw an action for one row, shape (features,)."""
         return self._decide(self._row(x))[0]
 
@@ -85,7 +88,7 @@ class DGTBandit(OnlineTree):
             self.n_decisions += 1
             return Decision(action, probability, self.id, self.n_decisions), leaf
 
-    def learn(self, x: Any, decision: Decision, loss: float) -> None:
+    def learn(self, x: ArrayLike, decision: Decision, loss: float) -> None:
         """Learn that `decision`, taken for the row `x`, had this loss; any time later.
 
         A decision that is learnt twice counts twice.
@@ -98,7 +101,7 @@ class DGTBandit(OnlineTree):
         with self._lock:
             self._learn_one(row, decision, share)
 
-    def learn_many(self, X: Any, decisions: Any, losses: Any) -> None:
+    def learn_many(self, X: ArrayLike, decisions: Iterable[Decision], losses: ArrayLike) -> None:
         """Learn from many answers in their order; from none of them if one is refused."""
         X, decisions, losses = self._together(X, decisions, losses)
         for decision in decisions:
@@ -114,17 +117,17 @@ class DGTBandit(OnlineTree):
         arena = self._with_room(row.shape[0])
         online.learn_one(row, int(decision.action), share, float(decision.probability), *arena)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The action that seems best for every row, without exploration."""
         return self._outputs(X)[1].argmax(axis=1)
 
-    def expected_loss(self, X: Any) -> np.ndarray:
+    def expected_loss(self, X: ArrayLike) -> np.ndarray:
         """Loss that is expected of every action, shape (rows, n_actions)."""
         low, high = self.loss_range
         loss: np.ndarray = low + (high - low) * expit(-self._outputs(X)[1])
         return loss
 
-    def action_probabilities(self, X: Any) -> np.ndarray:
+    def action_probabilities(self, X: ArrayLike) -> np.ndarray:
         """Probability with which `decide` would now draw every action, shape (rows, n_actions).
 
         `evaluate` judges a policy by these; give it ``policy.predict(log.X)`` to judge the greedy
@@ -208,7 +211,7 @@ class DGTContinuousBandit(OnlineTree):
         *,
         feedback: str = "one-point",
         delta: float | None = None,
-        recipe: Any = "default",
+        recipe: str | BanditRecipe = "default",
         encoder: Encoder | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -247,7 +250,7 @@ class DGTContinuousBandit(OnlineTree):
         delta = min(self.delta / self._half, 1.0)
         return told._replace(two_point=self.feedback == "two-point", delta=delta)
 
-    def decide(self, x: Any) -> ContinuousDecision:
+    def decide(self, x: ArrayLike) -> ContinuousDecision:
         """The action to take for one row, or the two to try.
 
         Beside what the parameters that learn would answer; `predict` answers from their average,
@@ -269,7 +272,7 @@ class DGTContinuousBandit(OnlineTree):
         """An action from its place between -1 and 1."""
         return min(max(self._middle + self._half * place, self.low), self.high)
 
-    def learn(self, x: Any, decision: ContinuousDecision, loss: Any) -> None:
+    def learn(self, x: ArrayLike, decision: ContinuousDecision, loss: ArrayLike) -> None:
         """Learn the loss of the decision's action, or of its two in their order; any time later.
 
         A decision that is learnt twice counts twice.
@@ -283,7 +286,9 @@ class DGTContinuousBandit(OnlineTree):
             arena = self._with_room(row.shape[0])
             online.learn_slope(row, self._step(decision), *losses, *arena)
 
-    def learn_many(self, X: Any, decisions: Any, losses: Any) -> None:
+    def learn_many(
+        self, X: ArrayLike, decisions: Iterable[ContinuousDecision], losses: ArrayLike
+    ) -> None:
         """Learn from many answers in their order; from none of them if one is refused."""
         X, decisions, losses = self._together(X, decisions, losses)
         for decision in decisions:
@@ -296,7 +301,7 @@ class DGTContinuousBandit(OnlineTree):
                 arena = self._with_room(row.shape[0])
                 online.learn_slope(row, self._step(decision), *pair, *arena)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The action that seems best for every row."""
         outputs = self._outputs(X)[1][:, 0]
         return np.clip(self._middle + self._half * outputs, self.low, self.high)

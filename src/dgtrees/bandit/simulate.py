@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.feedback import loss_pair
@@ -83,11 +84,11 @@ class Curve:
 
 def simulate(
     policy: Any,
-    X: Any,
-    y: Any,
+    X: ArrayLike,
+    y: ArrayLike,
     *,
-    X_test: Any = None,
-    y_test: Any = None,
+    X_test: ArrayLike | None = None,
+    y_test: ArrayLike | None = None,
     queries: int | None = None,
     checkpoints: Sequence[int] | None = None,
     loss: str | Callable[[Any, Any], float] | None = None,

@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dgtrees.baselines.cbf import ContextualBanditForest
+    from dgtrees.baselines.decision import Decision
+    from dgtrees.baselines.lcn import LCNClassifier, LCNRegressor
+    from dgtrees.baselines.linear_bandit import EpsilonGreedyLinear, LinUCB
+    from dgtrees.baselines.linear_continuous import (
+        ContinuousDecision,
+        LinearContinuousBandit,
+        LinearRecipe,
+    )
+    from dgtrees.baselines.pat import PATClassifier, PATRegressor
+    from dgtrees.baselines.tao import TAOClassifier, TAORegressor
+    from dgtrees.baselines.tel import TELClassifier, TELRegressor
+    from dgtrees.baselines.vw import VWBandit
 
 _HOMES = {
     "ContextualBanditForest": "cbf",
@@ -44,10 +59,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'dgtrees.baselines' has no attribute {name!r}")
-    return getattr(import_module(f"dgtrees.baselines.{_HOMES[name]}"), name)
+if not TYPE_CHECKING:  # whose reader would believe that every name exists
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

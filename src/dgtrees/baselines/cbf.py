@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dgtrees.baselines.decision import (
     Decision,
@@ -106,7 +107,7 @@ class ContextualBanditForest:
         aggregation: str = "vote",
         max_nodes: int = 8191,
         memory: float = 256.0,
-        random_state: Any = None,
+        random_state: int | np.random.Generator | None = None,
     ):
         self.n_actions = check_n_actions(n_actions)
         self.n_trees = _whole("n_trees", n_trees, 1)
@@ -146,7 +147,7 @@ class ContextualBanditForest:
             self._columns = len(edges)
             self._start([_checked_edges(j, e) for j, e in enumerate(edges)])
 
-    def decide(self, x: Any) -> Decision:
+    def decide(self, x: ArrayLike) -> Decision:
         """The action for one row x (d,), with the probability it was chosen with."""
         x = check_row(x, self._columns)
         forest = self._forest
@@ -162,7 +163,7 @@ class ContextualBanditForest:
             return Decision(int(tied[0]), 1.0)
         return Decision(int(tied[self._rng.integers(len(tied))]), 1.0 / len(tied))
 
-    def learn(self, x: Any, decision: Any, loss: float) -> None:
+    def learn(self, x: ArrayLike, decision: Any, loss: float) -> None:
         """Take in the loss, from 0 to 1, of a decision; late and in any order will do."""
         x = check_row(x, self._columns)
         action, _, loss = check_feedback(decision, loss, self.n_actions)
@@ -178,7 +179,7 @@ class ContextualBanditForest:
                 self._update(row, action, reward)
             self._early = []
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The actions (rows,) that seem best; 0 before the warm-up is over."""
         X = check_rows(X, self._columns)
         forest = self._forest

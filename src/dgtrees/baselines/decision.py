@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 __all__ = ["Decision", "check_feedback", "check_n_actions", "check_row", "check_rows"]
 
@@ -25,7 +26,7 @@ def check_n_actions(n_actions: Any) -> int:
     return int(n_actions)
 
 
-def check_rows(X: Any, columns: int | None) -> np.ndarray:
+def check_rows(X: ArrayLike, columns: int | None) -> np.ndarray:
     """X as finite float64 of shape (rows, columns); any number of columns if None."""
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or (columns is not None and X.shape[1] != columns):
@@ -37,7 +38,7 @@ def check_rows(X: Any, columns: int | None) -> np.ndarray:
     return X
 
 
-def check_row(x: Any, columns: int | None) -> np.ndarray:
+def check_row(x: ArrayLike, columns: int | None) -> np.ndarray:
     """One row as finite float64 of shape (columns,)."""
     x = np.asarray(x, dtype=np.float64)
     if x.ndim != 1:

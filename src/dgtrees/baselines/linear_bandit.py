@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dgtrees.baselines.decision import (
     Decision,
@@ -70,14 +71,14 @@ class _LinearPolicy:
         self._early: list[tuple[np.ndarray, int, float]] = []
         self._columns: int | None = None
 
-    def decide(self, x: Any) -> Decision:
+    def decide(self, x: ArrayLike) -> Decision:
         """The action for one row x (d,), with the probability it was chosen with."""
         x = check_row(x, self._columns)
         if not self._scale.settled:
             return Decision(int(self._rng.integers(self.n_actions)), 1.0 / self.n_actions)
         return self._explore(self._scale.design(x[None])[0])
 
-    def learn(self, x: Any, decision: Any, loss: float) -> None:
+    def learn(self, x: ArrayLike, decision: Any, loss: float) -> None:
         """Take in the loss, from 0 to 1, of a decision; late and in any order will do."""
         x = check_row(x, self._columns)
         action, _, loss = check_feedback(decision, loss, self.n_actions)
@@ -93,7 +94,7 @@ class _LinearPolicy:
                 self._update(self._scale.design(row[None])[0], action, loss)
             self._early = []
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The actions (rows,) of least predicted loss; 0 before the warm-up is over."""
         X = check_rows(X, self._columns)
         if not self._scale.settled:
@@ -151,7 +152,7 @@ class LinUCB(_LinearPolicy):
         alpha: float = 0.3,
         ridge: float = 1.0,
         warm_up: int = 100,
-        random_state: Any = None,
+        random_state: int | np.random.Generator | None = None,
     ):
         super().__init__(n_actions, ridge=ridge, warm_up=warm_up, random_state=random_state)
         if not alpha >= 0:
@@ -198,7 +199,7 @@ class EpsilonGreedyLinear(_LinearPolicy):
         ridge: float = 1.0,
         learning_rate: float = 0.1,
         warm_up: int = 100,
-        random_state: Any = None,
+        random_state: int | np.random.Generator | None = None,
     ):
         super().__init__(n_actions, ridge=ridge, warm_up=warm_up, random_state=random_state)
         if not 0 <= epsilon <= 1:

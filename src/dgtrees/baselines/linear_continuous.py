@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dgtrees.baselines.decision import check_row, check_rows
 from dgtrees.baselines.linear_bandit import Scale
@@ -111,7 +112,7 @@ class LinearContinuousBandit:
         delta: float | None = None,
         recipe: str | LinearRecipe = "default",
         warm_up: int = 100,
-        random_state: Any = None,
+        random_state: int | np.random.Generator | None = None,
         **changes: Any,
     ):
         bounded = bool(np.isfinite([low, high]).all())
@@ -145,7 +146,7 @@ class LinearContinuousBandit:
         self._mean = 0.0
         self._count = 0
 
-    def decide(self, x: Any) -> ContinuousDecision:
+    def decide(self, x: ArrayLike) -> ContinuousDecision:
         """What to try for one row x (d,): all actions lie within the bounds."""
         x = check_row(x, self._columns)
         centre = self._middle
@@ -157,7 +158,7 @@ class LinearContinuousBandit:
         side = 1.0 if self._rng.random() < 0.5 else -1.0
         return ContinuousDecision((centre + side * self.delta,), centre)
 
-    def learn(self, x: Any, decision: ContinuousDecision, loss: Any) -> None:
+    def learn(self, x: ArrayLike, decision: ContinuousDecision, loss: ArrayLike) -> None:
         """Take in the loss of a decision, or the pair of losses of a two-point decision."""
         x = check_row(x, self._columns)
         losses = np.atleast_1d(np.asarray(loss, dtype=np.float64))
@@ -183,7 +184,7 @@ class LinearContinuousBandit:
                 self._step(self._scale.design(row[None])[0], early, its_losses)
             self._early = []
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The best actions (rows,), as far as known; the middle before the warm-up is over."""
         X = check_rows(X, self._columns)
         if not self._scale.settled:

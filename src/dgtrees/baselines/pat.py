@@ -77,7 +77,7 @@ class _PAT(TorchRival, TreeEstimator):
         batch_size: int = 128,
         keep: str = "best",
         validation_fraction: float | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.max_depth = max_depth

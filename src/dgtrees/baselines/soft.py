@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from math import inf, isfinite
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from numpy.typing import ArrayLike
 
 from dgtrees.data.rows import Examples
 from dgtrees.estimators.checks import unchanged_on_error
@@ -57,8 +59,14 @@ class TorchRival(TableEstimator):
     # Fitting
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None
-    ) -> TorchRival:
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+    ) -> Self:
         """Train on rows X with targets y.
 
         Parameters

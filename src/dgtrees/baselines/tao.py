@@ -224,7 +224,7 @@ class TAOClassifier(ClassTarget, _Alternating):
         tol: float = 5e-2,
         leaf_strength: float = 1.0,
         validation_fraction: float | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.leaf = leaf
@@ -314,7 +314,7 @@ class TAORegressor(ValueTarget, _Alternating):
         tol: float = 5e-2,
         leaf_strength: float = 1.0,
         validation_fraction: float | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.leaf = leaf

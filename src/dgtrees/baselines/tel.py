@@ -14,6 +14,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dgtrees.baselines.soft import ABOVE_0, TorchRival
 from dgtrees.data.rows import Examples
@@ -120,7 +121,7 @@ class _TEL(TorchRival):
         batch_size: int = 128,
         keep: str = "best",
         validation_fraction: float | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.max_depth = max_depth
@@ -186,11 +187,11 @@ class _TEL(TorchRival):
         chunk = max(1, _VALUES_AT_ONCE // len(self.trees_[0].leaf_values))
         return [slice(start, start + chunk) for start in range(0, len(rows), chunk)]
 
-    def mean_leaves_reached(self, X: Any) -> float:
+    def mean_leaves_reached(self, X: ArrayLike) -> float:
         """Leaves with a share of a row, all trees together, on average over the rows of X."""
         return self._visited(X)[1]
 
-    def flops(self, X: Any) -> float:
+    def flops(self, X: ArrayLike) -> float:
         """Multiply-adds a prediction takes, on average over the rows of X.
 
         One dot product for every node that a share of the row comes to, and one multiple of the

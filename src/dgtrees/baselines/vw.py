@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dgtrees.baselines.decision import (
     Decision,
@@ -49,7 +50,13 @@ class VWBandit:
     >>> policy.learn([0.5, 1.0], decision, loss=0.0)  # doctest: +SKIP
     """
 
-    def __init__(self, n_actions: int, options: str = "", *, random_state: Any = None):
+    def __init__(
+        self,
+        n_actions: int,
+        options: str = "",
+        *,
+        random_state: int | np.random.Generator | None = None,
+    ):
         self.n_actions = check_n_actions(n_actions)
         self.options = options
         self.random_state = random_state
@@ -70,7 +77,7 @@ class VWBandit:
         self._columns: int | None = None
         self._workspace = _workspace(self.command_)
 
-    def decide(self, x: Any) -> Decision:
+    def decide(self, x: ArrayLike) -> Decision:
         """The action for one row x (d,), with the probability it was chosen with."""
         x = check_row(x, self._columns)
         chances = self._chances(x)
@@ -79,19 +86,19 @@ class VWBandit:
         action = min(action, int(np.flatnonzero(chances)[-1]))
         return Decision(action, float(chances[action]))
 
-    def learn(self, x: Any, decision: Any, loss: float) -> None:
+    def learn(self, x: ArrayLike, decision: Decision, loss: float) -> None:
         """Take in the loss, from 0 to 1, of a decision; late and in any order will do."""
         x = check_row(x, self._columns)
         action, probability, loss = check_feedback(decision, loss, self.n_actions)
         self._columns = len(x)
         self._workspace.learn(f"{action + 1}:{loss!r}:{probability!r} {_text(x)}")
 
-    def action_probabilities(self, X: Any) -> np.ndarray:
+    def action_probabilities(self, X: ArrayLike) -> np.ndarray:
         """How likely each action is now, explorations included, shape (rows, n_actions)."""
         X = check_rows(X, self._columns)
         return np.array([self._chances(x) for x in X]).reshape(len(X), self.n_actions)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The most likely actions (rows,): the greedy ones, for every explorer."""
         return np.argmax(self.action_probabilities(X), axis=1)
 

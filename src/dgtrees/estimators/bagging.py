@@ -7,12 +7,14 @@ Every tree is trained on its own bootstrap sample (`learn.bagging`), in parallel
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -61,14 +63,14 @@ class ForestEstimator(TableEstimator):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-    ) -> Any:
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
         """Train the trees, each on a bootstrap sample of the rows.
 
         Parameters
@@ -246,12 +248,12 @@ class ForestEstimator(TableEstimator):
         row = self._row_to_predict(x)
         return self.forest_.predict_row(row)
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: ArrayLike) -> np.ndarray:
         """Leaf that every row ends in, for every tree: (rows, trees)."""
         rows = self._rows_to_predict(X)
         return self.forest_.apply(rows)
 
-    def decision_path(self, X: Any) -> tuple[Any, np.ndarray]:
+    def decision_path(self, X: ArrayLike) -> tuple[Any, np.ndarray]:
         """Nodes and leaves that every row passes, and the first column of every tree.
 
         As in scikit-learn: columns ``start[i]`` to ``start[i + 1]`` are tree i's, its nodes first.
@@ -263,7 +265,7 @@ class ForestEstimator(TableEstimator):
 
     # Files
 
-    def save(self, path: Any) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted forest to one file, which `dgtrees.load` reads without torch."""
         check_is_fitted(self, "forest_")
         storage.save_forest(self, path)

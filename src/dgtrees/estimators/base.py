@@ -7,11 +7,13 @@ fitted and never for prediction.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -64,14 +66,14 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
     @with_callbacks
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-    ) -> DGTEstimator:
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
         """Train the tree.
 
         Parameters
@@ -225,7 +227,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
 
     # Files
 
-    def save(self, path: Any) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, which `dgtrees.load` reads without torch."""
         check_is_fitted(self, "tree_")
         storage.save(self, path)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.checks import unchanged_on_error
@@ -83,7 +85,7 @@ class DGTClassifier(ClassTarget, DGTEstimator):
         recipe: str | Recipe = "default",
         n_layers: int | None = None,
         hidden: int | tuple[int, ...] | str | None = None,
-        loss: Any = None,
+        loss: str | Callable[..., Any] | None = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
         learning_rate: float | None = None,
@@ -91,10 +93,10 @@ class DGTClassifier(ClassTarget, DGTEstimator):
         l2: float | None = None,
         validation_fraction: float | None = None,
         patience: int | None = None,
-        class_weight: Any = None,
+        class_weight: str | Mapping[Any, float] | None = None,
         refine: str | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.max_depth = max_depth
@@ -117,8 +119,12 @@ class DGTClassifier(ClassTarget, DGTEstimator):
         self.verbose = verbose
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> DGTClassifier:
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """One pass over a batch of rows, going on from what has been learnt.
 
         Parameters

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -95,16 +97,16 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
         recipe: str | Recipe = "default",
         n_layers: int | None = None,
         hidden: int | tuple[int, ...] | str | None = None,
-        loss: Any = None,
+        loss: str | Callable[..., Any] | None = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
         learning_rate: float | None = None,
         l1: float | None = None,
         l2: float | None = None,
-        class_weight: Any = None,
+        class_weight: str | Mapping[Any, float] | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
@@ -147,11 +149,11 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
         )
         self.oob_decision_function_ = self._by_given_row(train, outputs)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Class probabilities, or with voting="hard" the shares of votes, (rows, classes)."""
         return self._outputs(X)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
         """Logarithm of `predict_proba`; minus infinity for a class without a vote."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
@@ -222,7 +224,7 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
         bootstrap: bool = True,
         oob_score: bool = False,
         leaf: str = "constant",
-        loss: Any = None,
+        loss: str | Callable[..., Any] | None = None,
         recipe: str | Recipe = "default",
         n_layers: int | None = None,
         hidden: int | tuple[int, ...] | str | None = None,
@@ -233,7 +235,7 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
         l2: float | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
@@ -276,7 +278,7 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
             errors = train.y[known] - outputs[known]
             self._intervals = Intervals.learnt(errors, spread[known], train.weight[known])
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> np.ndarray:
         """Interval around `predict` that holds about the share `coverage` of new targets.
 
         Wide where the trees disagree. How wide, is learnt from the errors on out-of-bag rows, so

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
-try:  # scikit-learn 1.9 and later; experimental there
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # pragma: no cover - depends on the installed scikit-learn
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in where scikit-learn has no callbacks yet."""
 
-    def with_callbacks(method: Callable) -> Callable:
-        """Leave the method as it is."""
-        return method
+class _NoCallbacks:
+    """Stands in where scikit-learn has no callbacks yet."""
 
+
+def _unchanged(method: _Method) -> _Method:
+    """Leave the method as it is."""
+    return method
+
+
+CallbackSupportMixin = _NoCallbacks
+with_callbacks = _unchanged
+if not TYPE_CHECKING:  # scikit-learn has no types: a method that it decorates would be Any
+    with suppress(ImportError):  # scikit-learn 1.9 and later; experimental there
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 __all__ = ["CallbackSupportMixin", "EpochTasks", "progress_bar", "with_callbacks"]
 

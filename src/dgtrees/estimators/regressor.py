@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.checks import unchanged_on_error
@@ -79,7 +81,7 @@ class DGTRegressor(ValueTarget, DGTEstimator):
         max_depth: int = 6,
         *,
         leaf: str = "constant",
-        loss: Any = None,
+        loss: str | Callable[..., Any] | None = None,
         recipe: str | Recipe = "default",
         n_layers: int | None = None,
         hidden: int | tuple[int, ...] | str | None = None,
@@ -92,7 +94,7 @@ class DGTRegressor(ValueTarget, DGTEstimator):
         patience: int | None = None,
         refine: str | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.max_depth = max_depth
@@ -118,7 +120,9 @@ class DGTRegressor(ValueTarget, DGTEstimator):
             return 0.15 if rows >= 100 else None
         return super()._held_out_share(rows)
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> DGTRegressor:
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """One pass over a batch of rows, going on from what has been learnt.
 
         The first call fixes columns, categories and scales.

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dgtrees.data.shards import find_shards
 from dgtrees.estimators import launch
@@ -23,9 +23,11 @@ from dgtrees.learn.team import join, launched
 
 __all__ = ["fit_shards"]
 
+_Model = TypeVar("_Model", bound=DGTEstimator)
+
 
 def fit_shards(
-    model: Any,
+    model: _Model,
     shards: str | Path | Sequence[str | Path],
     target: str | int,
     *,
@@ -36,7 +38,7 @@ def fit_shards(
     kinds: Mapping[str, str] | None = None,
     checkpoint: str | Path | None = None,
     max_restarts: int = 3,
-) -> Any:
+) -> _Model:
     """Fit an estimator to a table of many Parquet files, which no worker holds as a whole.
 
     In a process that torchrun or Ray Train has started, this process becomes one of the workers;
@@ -93,13 +95,13 @@ def fit_shards(
     )
     _check(model, workers, max_restarts)
     with unchanged_on_error(model):
-        vars(model).pop("_trainer_", None)  # of an earlier fit
+        model.__dict__.pop("_trainer_", None)  # of an earlier fit
         if workers > 1 and not launched():
             find_shards(job.shards)  # what is wrong with the files is said before anything starts
             with progress_bar(bool(model.verbose), type(model).__name__) as bars:
                 task = {"job": asdict(job), "kind": type(model).__name__, **parameters_of(model)}
                 fitted, report = launch.run(task, workers, max_restarts, checkpoint, bars)
-            vars(model).update({n: v for n, v in vars(fitted).items() if n.endswith("_")})
+            model.__dict__.update({n: v for n, v in vars(fitted).items() if n.endswith("_")})
             model._encoder = fitted._encoder
             model._target_from_file(fitted._target_for_file())
             model.shards_report_ = report

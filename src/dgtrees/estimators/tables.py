@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -228,12 +229,12 @@ class TreeEstimator(TableEstimator):
         row = self._row_to_predict(x)
         return self.tree_.predict_row(row)
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: ArrayLike) -> np.ndarray:
         """Leaf that every row ends in, shape (rows,)."""
         rows = self._rows_to_predict(X)
         return self.tree_.apply(rows)
 
-    def decision_path(self, X: Any) -> Any:
+    def decision_path(self, X: ArrayLike) -> Any:
         """Sparse indicator of the nodes and leaves that every row passes."""
         rows = self._rows_to_predict(X)
         return self.tree_.decision_path(rows)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
@@ -88,12 +89,12 @@ class ClassTarget(ClassifierMixin, TableEstimator):
             return None
         return self._class_factors(np.bincount(y, weight, len(self.classes_)))[y]
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Most probable class of every row."""
         scores = self._outputs(X)
         return self.classes_[scores.argmax(axis=1)]
 
-    def predict_row(self, x: Any) -> Any:
+    def predict_row(self, x: ArrayLike) -> Any:
         """Class of one row of numbers, `predict([x])[0]` in a few microseconds.
 
         NaN is a missing value. Models with columns of categories have `predict` only.
@@ -101,12 +102,12 @@ class ClassTarget(ClassifierMixin, TableEstimator):
         scores = self._row_outputs(x)
         return self.classes_[scores.argmax()]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Class probabilities of every row, (rows, classes)."""
         scores = self._outputs(X)
         return softmax(scores, axis=1)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
         """Logarithm of `predict_proba`."""
         return np.log(self.predict_proba(X))
 
@@ -161,12 +162,12 @@ class ValueTarget(RegressorMixin, TableEstimator):
             raise ValueError(f"y must have shape (rows,) or (rows, outputs), got {y.shape}")
         return y
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predicted values, (rows,) or (rows, outputs) as y was in fit."""
         outputs = self._outputs(X)
         return outputs[:, 0] if self._single else outputs
 
-    def predict_row(self, x: Any) -> Any:
+    def predict_row(self, x: ArrayLike) -> Any:
         """Value of one row of numbers, `predict([x])[0]` in a few microseconds.
 
         NaN is a missing value. Models with columns of categories have `predict` only.

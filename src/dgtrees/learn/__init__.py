@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dgtrees.learn.batch import fit_tree
+    from dgtrees.learn.module import TrainableTree
+    from dgtrees.learn.recipe import RECIPES, Recipe
+    from dgtrees.learn.trainer import Trainer
 
 _HOMES = {
     "RECIPES": "recipe",
@@ -16,7 +22,13 @@ _HOMES = {
 __all__ = ["RECIPES", "Recipe", "TrainableTree", "Trainer", "fit_tree"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+if not TYPE_CHECKING:  # whose reader would believe that every name exists
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -6,6 +6,7 @@ and values are the same as in Python, bit for bit. `c_source` holds the code tha
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,7 +24,9 @@ __all__ = ["c_name", "c_texts", "export_c"]
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 
 
-def export_c(model: Any, path: Any = None, *, name: str | None = None) -> tuple[str, str]:
+def export_c(
+    model: Any, path: str | os.PathLike[str] | None = None, *, name: str | None = None
+) -> tuple[str, str]:
     """A fitted model as C99 that allocates nothing and depends on nothing.
 
     The functions are ``NAME_apply`` (leaf), ``NAME_predict`` (probabilities, scores or values),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 
 from dgtrees.model.view import ModelView, means_below, position, view
@@ -71,9 +72,9 @@ class Contributions:
 
 def contributions(
     model: Any,
-    X: Any,
+    X: ArrayLike,
     *,
-    background: Any = None,
+    background: ArrayLike | None = None,
     output: str | None = None,
     method: str = "path",
     n_permutations: int = 100,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ _DIGITS = 3
 
 def export_dot(
     model: Any,
-    path: Any = None,
+    path: str | os.PathLike[str] | None = None,
     *,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,

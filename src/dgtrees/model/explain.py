@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 
 from dgtrees.data.encoder import is_frame
@@ -97,7 +98,9 @@ class Explanation:
         return f"{_said(self.prediction)} ({shares})"
 
 
-def explain(model: Any, x: Any, *, background: Any = None) -> Explanation:
+def explain(
+    model: Any, x: ArrayLike | Mapping[str, Any], *, background: ArrayLike | None = None
+) -> Explanation:
     """Explain one prediction by the decisions that led to it.
 
     Parameters

@@ -7,6 +7,7 @@ Everything is computed in float64. Needs the package onnx; a runtime such as onn
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ _LARGEST = 2 * 2**30 - 2**20  # what a protobuf message can hold, less the room 
 _DTYPES = ("double", "float")
 
 
-def export_onnx(model: Any, path: Any = None, *, dtype: str = "double") -> Any:
+def export_onnx(
+    model: Any, path: str | os.PathLike[str] | None = None, *, dtype: str = "double"
+) -> Any:
     """A fitted model as ONNX, which any runtime can run without Python.
 
     A model of numbers only has one input, ``X`` of shape (rows, columns). A model with categories

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 
 from dgtrees.tree import routing
@@ -117,12 +118,12 @@ class ObliqueForest:
 
     # What it answers
 
-    def apply(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+    def apply(self, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """Leaf of every row in every tree, numbered tree by tree: (rows, trees)."""
         X = checked_rows(X, self.n_features)
         return self._leaves(X, n_threads) - self._first_leaf
 
-    def predict(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+    def predict(self, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """The trees' answers combined, shape (rows, outputs)."""
         X = checked_rows(X, self.n_features)
         if self.trees[0].leaf_weights is None:
@@ -141,13 +142,13 @@ class ObliqueForest:
         ]
         return np.concatenate(parts) if parts else np.empty((0, self.n_outputs))
 
-    def apply_row(self, x: Any) -> np.ndarray:
+    def apply_row(self, x: ArrayLike) -> np.ndarray:
         """Leaf of one row in every tree, `apply([x])[0]`."""
         leaves = np.empty(len(self), dtype=np.int32)
         routing.leaves_of_row(checked_row(x, self.n_features), self._packed, leaves)
         return leaves - self._first_leaf
 
-    def predict_row(self, x: Any, out: np.ndarray | None = None) -> np.ndarray:
+    def predict_row(self, x: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """The trees' answers for one row, `predict([x])[0]`, without the price of a batch.
 
         Parameters
@@ -178,7 +179,7 @@ class ObliqueForest:
             )
         return out
 
-    def outputs_by_tree(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+    def outputs_by_tree(self, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """What every tree has to say by itself: outputs, votes or probabilities.
 
         Shape (trees, rows, outputs); `predict` is their mean.
@@ -188,7 +189,7 @@ class ObliqueForest:
             return self._answers[self._leaves(X, n_threads).T]
         return np.stack([self.said_by(tree, X, n_threads) for tree in self.trees])
 
-    def said_by(self, tree: ObliqueTree, X: Any, n_threads: int | None = None) -> np.ndarray:
+    def said_by(self, tree: ObliqueTree, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """One tree's part of the mean, (rows, outputs)."""
         return self._said(tree.predict(X, n_threads))
 

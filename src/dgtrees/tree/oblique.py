@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from dgtrees.tree import kernels, routing
@@ -195,7 +196,7 @@ class ObliqueTree:
 
     # What it answers
 
-    def apply(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+    def apply(self, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """Leaf (0 .. n_leaves - 1) of every row of X, shape (rows,)."""
         X = self._rows(X)
         leaves = np.empty((X.shape[0], 1), dtype=np.int32)
@@ -208,7 +209,7 @@ class ObliqueTree:
         )
         return leaves.reshape(-1)
 
-    def predict(self, X: Any, n_threads: int | None = None) -> np.ndarray:
+    def predict(self, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """Leaf outputs of every row of X, shape (rows, outputs)."""
         X = self._rows(X)
         leaves = self.apply(X, n_threads)
@@ -224,11 +225,11 @@ class ObliqueTree:
         )
         return outputs
 
-    def apply_row(self, x: Any) -> int:
+    def apply_row(self, x: ArrayLike) -> int:
         """Leaf of one row, `apply([x])[0]` in about a microsecond."""
         return routing.leaf_of_row(checked_row(x, self.n_features), self._packed)
 
-    def predict_row(self, x: Any) -> np.ndarray:
+    def predict_row(self, x: ArrayLike) -> np.ndarray:
         """Output of one row, `predict([x])[0]`; a view of `leaf_values` for constant leaves."""
         if self.leaf_weights is None:
             return self.leaf_values[self.apply_row(x)]
@@ -237,7 +238,7 @@ class ObliqueTree:
         routing.linear_of_row(x, self._packed, self.leaf_values, self.leaf_weights, output)
         return output
 
-    def decision_path(self, X: Any) -> sparse.csr_matrix:
+    def decision_path(self, X: ArrayLike) -> sparse.csr_matrix:
         """Which nodes and leaves every row passes: (rows, nodes + leaves), as in scikit-learn.
 
         Column n < n_nodes is decision node n; column n_nodes + l is leaf l.
@@ -254,7 +255,7 @@ class ObliqueTree:
         shape = (leaves.shape[0], self.n_nodes + self.n_leaves)
         return sparse.csr_matrix((np.ones(columns.size, dtype=np.int8), columns, ends), shape=shape)
 
-    def visits(self, X: Any, row_weights: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def visits(self, X: ArrayLike, row_weights: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Weight of the rows of X that pass every node, and that end in every leaf."""
         leaves = self.apply(X)
         return self.totals(np.bincount(leaves, weights=row_weights, minlength=self.n_leaves))
@@ -268,7 +269,7 @@ class ObliqueTree:
 
     # What it can become
 
-    def prune(self, X: Any = None) -> ObliqueTree:
+    def prune(self, X: ArrayLike | None = None) -> ObliqueTree:
         """A smaller tree with the same predictions.
 
         Drops every split of which one side no row of `X` reaches (rows of that side, should they

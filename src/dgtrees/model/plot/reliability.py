@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dgtrees.model.plot.canvas import GREY, LINES, new_axes
 
@@ -59,7 +60,9 @@ def reliability(confidence: Any, right: Any, n_bins: int = 10) -> Reliability:
     return Reliability(mean(confidence), mean(right), rows[some])
 
 
-def plot_reliability(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = None) -> Any:
+def plot_reliability(
+    model: Any, X: ArrayLike, y: ArrayLike, *, n_bins: int = 10, ax: Any = None
+) -> Any:
     """Draw how often a classifier is right, against how sure it says it is.
 
     On the diagonal probabilities are right; below it the model is too sure of itself. The strip
