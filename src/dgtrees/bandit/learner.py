@@ -41,7 +41,7 @@ _LEAVES = ("constant", "linear")
 _DEEPEST = 16
 
 # What a recipe in a file of the first release did not say yet, and what it meant.
-_FIRST_RELEASE = {
+_FIRST_RELEASE: dict[str, Any] = {
     "output_bias": False,
     "mean_gradients": False,
     "epsilon": 1e-8,
