@@ -25,6 +25,7 @@ __all__ = ["blocks_of_lines", "check_dense_size", "open_bytes", "source_name"]
 _BLOCK_BYTES = 1 << 22
 _LONGEST_LINE = 1 << 28
 _LARGEST_DENSE = 1 << 34
+_MOST_COLUMNS = 1 << 20
 _COMPRESSED: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
@@ -127,7 +128,8 @@ def blocks_of_lines(
 def _lines(stream: BinaryIO, source: str, block_bytes: int) -> Iterator[bytes]:
     """Blocks that end with a line end (``\\n``, or ``\\r`` where there is no other)."""
     rest = b""
-    while data := stream.read(block_bytes):
+    # As much again as there is of a line without an end: every byte is copied twice at most.
+    while data := stream.read(max(block_bytes, len(rest))):
         data = rest + data
         cut = data.rfind(b"\n") + 1
         if not cut and len(data) > block_bytes // 2:
@@ -162,7 +164,12 @@ def _utf8(block: bytes, encoding: str, source: str, first_line: int) -> bytes:
 
 
 def check_dense_size(rows: int, columns: int, source: str) -> None:
-    """Refuse a sparse file whose dense array could never be held."""
+    """Refuse a sparse file whose dense array could never be held, or has endless columns."""
+    if columns > _MOST_COLUMNS:
+        raise DataError(
+            f"{source}: a sparse table must have at most {_MOST_COLUMNS:,} features, got "
+            f"{columns:,}: choose or hash them to fewer, or check the largest index"
+        )
     size = 8 * rows * columns
     if size > _LARGEST_DENSE:
         raise DataError(

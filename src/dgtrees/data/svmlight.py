@@ -20,7 +20,7 @@ from dgtrees.errors import DataError
 
 __all__ = ["SparseRows", "parse_svmlight", "read_svmlight"]
 
-_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _QID = re.compile(rb"(?m)^([^ :\n]+) qid:(\d{1,9})(?= |$)")
 _TO_LINES = bytes.maketrans(b" :", b"\n\n")
 _INDEX = re.compile(rb"\d{1,9}")

@@ -16,7 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from dgtrees.data.batch import Batch
-from dgtrees.data.columns import Place, cannot_be_used, shown, typed_column, typed_text
+from dgtrees.data.columns import (
+    Place,
+    cannot_be_used,
+    numbers_at_once,
+    shown,
+    typed_column,
+    typed_text,
+)
 from dgtrees.data.formats import batches
 from dgtrees.data.targets import TargetScan, read_target
 from dgtrees.errors import DataError
@@ -24,6 +31,7 @@ from dgtrees.errors import DataError
 __all__ = ["Columns", "Table", "TableStream", "named", "read_table", "typed"]
 
 _KINDS = ("number", "category")
+_CELLS_AT_ONCE = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -223,11 +231,26 @@ def typed(batch: Batch, columns: Columns, task: str, classes: Any = None) -> Tab
         batch = _aligned(batch, features, {name, weight_name})
     if not features:
         raise DataError(f"{batch.source}: must have at least one column besides the target")
-    typed = {n: _feature(batch, n, kinds.get(n), decimal) for n in features}
+    typed = dict(zip(features, _features(batch, features, kinds, decimal), strict=True))
     kinds = {
         n: "category" if pa.types.is_dictionary(c.type) else "number" for n, c in typed.items()
     }
     return Table(pa.table(typed), y, weight, found, kinds, name, batch.source)
+
+
+def _features(
+    batch: Batch, names: list[str], kinds: Mapping[str, str], decimal: str
+) -> Iterator[pa.ChunkedArray]:
+    """Columns as numbers or categories; short ones by the group, where all of a group are plain."""
+    width = max(1, _CELLS_AT_ONCE // max(1, batch.rows))
+    plain = pa.string() if batch.text else pa.float64()
+    for at in range(0, len(names), width):
+        group = names[at : at + width]
+        columns = [batch.column(name) for name in group]
+        alike = all(column.type == plain for column in columns)
+        alike = alike and not any(kinds.get(name) == "category" for name in group)
+        found = numbers_at_once(columns) if alike and width > 1 and decimal == "." else None
+        yield from found or (_feature(batch, n, kinds.get(n), decimal) for n in group)
 
 
 def _feature(batch: Batch, name: str, kind: str | None, decimal: str) -> pa.ChunkedArray:
@@ -245,7 +268,7 @@ def named(batch: Batch, column: str | int, role: str) -> str:
     """A column's name, given that or its position."""
     names = batch.names
     if isinstance(column, str):
-        if column in names:
+        if column in batch.positions:
             return column
         if not re.fullmatch(r"-?[0-9]{1,9}", column):
             listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
@@ -265,7 +288,7 @@ def named(batch: Batch, column: str | int, role: str) -> str:
 
 def _aligned(batch: Batch, features: list[str], others: set[str | None]) -> Batch:
     """The batch with the columns a model expects, whatever their order here."""
-    missing = [name for name in features if name not in batch.names]
+    missing = [name for name in features if name not in batch.positions]
     if not missing:
         return batch
     if batch.sparse and all(re.fullmatch(r"x\d+", name) for name in missing):
