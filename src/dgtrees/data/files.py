@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from dgtrees.data.growth import Counted, Unpacked
 from dgtrees.errors import DataError
 
 __all__ = ["blocks_of_lines", "check_dense_size", "open_bytes", "source_name"]
@@ -62,7 +63,7 @@ def open_bytes(source: Any) -> Iterator[BinaryIO]:
         buffered = raw if hasattr(raw, "peek") else io.BufferedReader(_Raw(raw))
         start = buffered.peek(8)[:8]
         opener = next((o for magic, o in _COMPRESSED.items() if start.startswith(magic)), None)
-        yield buffered if opener is None else io.BufferedReader(opener(buffered))
+        yield buffered if opener is None else _unpacked(opener, buffered, name)
     except (gzip.BadGzipFile, EOFError, lzma.LZMAError, zlib.error) as error:
         raise DataError(f"{name}: damaged compressed file ({error}): get it again") from error
     except FileNotFoundError as error:
@@ -72,6 +73,11 @@ def open_bytes(source: Any) -> Iterator[BinaryIO]:
     finally:
         if own is not None:
             own.close()
+
+
+def _unpacked(opener: Any, stream: Any, name: str) -> BinaryIO:
+    packed = Counted(stream)
+    return io.BufferedReader(Unpacked(opener(packed), lambda: packed.count, name))
 
 
 class _Raw(io.RawIOBase):
