@@ -343,20 +343,21 @@ def test_yahoo(packed, tmp_path, monkeypatch):
     assert split.y_train.tolist() == [0, 4, 1] and split.y_test.tolist() == [3, 1]
 
 
-def write_pickle(folder, content, protocol=2):
+def write_pdbbind(folder, arrays):
     (folder / "pdbbind").mkdir(exist_ok=True)
-    packed = gzip.compress(pickle.dumps(content, protocol=protocol))
-    (folder / "pdbbind" / "PDBbind.pkl.gz").write_bytes(packed)
+    np.savez_compressed(folder / "pdbbind" / "PDBbind.npz", *arrays)
 
 
-@pytest.mark.parametrize("protocol", [2, 4, 5])
-def test_pdbbind(protocol, tmp_path, monkeypatch):
+def test_pdbbind(tmp_path, monkeypatch):
     X, y = np.arange(10 * 2052, dtype=np.float64).reshape(10, 2052), np.linspace(2, 11, 10)
-    write_pickle(tmp_path, (X[:6], y[:6], X[6:8], y[6:8, None], X[8:], y[8:]), protocol)
+    write_pdbbind(tmp_path, (X[:6], y[:6], X[6:8], y[6:8, None], X[8:], y[8:]))
     shrink(monkeypatch, "pdbbind", rows=(6, 0, 0))
     split = load("pdbbind", folder=tmp_path)
     assert split.rows == (6, 2, 2) and np.array_equal(split.X_test, X[8:])
     assert split.y_val.tolist() == y[6:8].tolist()
+    write_pdbbind(tmp_path, [y, y.astype(str)])
+    with pytest.raises(DataError, match="six arrays of numbers, arr_0 to arr_5, got arr_0 float64"):
+        load("pdbbind", folder=tmp_path)
 
 
 class Harmful:
@@ -364,15 +365,25 @@ class Harmful:
         return os.mkdir, ("harmed",)
 
 
-def test_a_pickle_can_call_nothing(tmp_path, monkeypatch):
+def test_pickles_are_not_read(tmp_path, monkeypatch):
+    """Neither as the publisher has it, nor under another name, nor inside an npz file."""
     monkeypatch.chdir(tmp_path)
-    write_pickle(tmp_path, Harmful())
-    with pytest.raises(DataError, match=r"pickle of NumPy arrays, but it asks for \w+\.mkdir"):
+    (tmp_path / "pdbbind").mkdir()
+    packed = gzip.compress(pickle.dumps(Harmful()))
+    (tmp_path / "pdbbind" / "PDBbind.pkl.gz").write_bytes(packed)
+    with pytest.raises(DataError, match=r"where PDBbind\.npz is missing"):
+        load("pdbbind", folder=tmp_path)
+    with pytest.raises(DataError, match=r"PDBbind\.pkl\.gz and, if you trust it .* PDBbind\.npz"):
+        catalog.fetch("pdbbind", folder=tmp_path)
+    (tmp_path / "pdbbind" / "PDBbind.npz.gz").write_bytes(packed)
+    with pytest.raises(DataError, match="not a readable npz file"):
+        load("pdbbind", folder=tmp_path)
+    write_pdbbind(tmp_path, [np.array([Harmful()])] * 6)
+    with pytest.raises(
+        DataError, match=r"not a readable npz file \(Object arrays cannot be loaded"
+    ):
         load("pdbbind", folder=tmp_path)
     assert not (tmp_path / "harmed").exists()
-    write_pickle(tmp_path, (np.zeros(3),))
-    with pytest.raises(DataError, match="six arrays of numbers, got 1 objects"):
-        load("pdbbind", folder=tmp_path)
 
 
 # --- other forms of the sets of the mirror --------------------------------------------------------

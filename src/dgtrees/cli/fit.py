@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -211,7 +212,8 @@ def read_labelled(source: str, target: str | None, **how: Any) -> Any:
 def read_validation(
     val: str, table: Any, weight: str | None, reading: dict[str, Any], classes: Any = None
 ) -> Any:
-    """Validation rows with the training table's columns."""
+    """Validation rows with the training table's columns, and its spelling of true and false."""
+    from dgtrees.data.targets import one_spelling
     from dgtrees.errors import DataError
 
     held = read_labelled(
@@ -224,7 +226,10 @@ def read_validation(
         **reading,
     )
     if table.task == "classification":
-        known = set((table.y if classes is None else classes).tolist())
+        labels = table.y if classes is None else classes
+        if labels.dtype.kind == held.y.dtype.kind == "U":
+            held = replace(held, y=one_spelling(held.y, labels))
+        known = set(labels.tolist())
         unknown = [repr(label) for label in dict.fromkeys(held.y.tolist()) if label not in known]
         if unknown:
             listed = ", ".join(unknown[:8]) + (", ..." if len(unknown) > 8 else "")

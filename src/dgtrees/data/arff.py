@@ -18,12 +18,17 @@ from dgtrees.errors import DataError
 
 __all__ = ["ArffTable", "parse_arff", "read_arff"]
 
+# All repetitions are possessive (*+, ++): what they took they keep, so that a line which does not
+# match is given up after one pass, and not after a pass for every way to share out its blanks.
+_QUOTED = r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\""
 _ATTRIBUTE = re.compile(
-    r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s'\"{},%]+)\s*"
-    r"(\{(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^'\"}])*\}|[^\s{%]+)",
+    rf"@attribute\s++({_QUOTED}|[^\s'\"{{}},%]++)\s*+"
+    rf"(\{{(?:{_QUOTED}|[^'\"}}])*+\}}|[^\s{{%]++)",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_FIELD = re.compile(rf"\s*+({_QUOTED}|[^,'\"]*+)\s*+(,|$)")
+_ENTRY = re.compile(rf"((?:{_QUOTED}|[^,'\"])*+)(,|$)")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _ESCAPE = re.compile(r"\\(.)")
 
 
@@ -63,12 +68,15 @@ def read_arff(stream: BinaryIO, source: str) -> tuple[list[str], list[np.ndarray
 def parse_arff(stream: BinaryIO, source: str) -> ArffTable:
     """The whole file; raises `DataError` naming file, line and column."""
     attributes: list[_Attribute] = []
+    known: set[str] = set()
     cells: list[list] = []
     lines: list[int] = []
     in_data = False
     for line, text in _numbered_lines(stream, source):
         place = f"{source}, line {line}"
         if in_data:
+            if text.startswith("{"):  # three bytes may stand for a row of any length
+                check_dense_size(len(lines) + 1, len(attributes), source)
             row = _row(text, attributes, place)
             for column, value in zip(cells, row, strict=True):
                 column.append(value)
@@ -76,7 +84,8 @@ def parse_arff(stream: BinaryIO, source: str) -> ArffTable:
             continue
         word = text.split(None, 1)[0].lower()
         if word == "@attribute":
-            attributes.append(_declared(text, place, [a.name for a in attributes]))
+            attributes.append(_declared(text, place, known))
+            known.add(attributes[-1].name)
         elif word == "@data":
             if not attributes:
                 raise DataError(f"{place}: @data must follow @attribute lines, got none of them")
@@ -88,7 +97,6 @@ def parse_arff(stream: BinaryIO, source: str) -> ArffTable:
             )
     if not in_data or not cells[0]:
         raise DataError(f"{source}: must hold rows after @data, got none: check the file")
-    check_dense_size(len(cells[0]), len(cells), source)
     columns = [
         np.array(values, dtype=np.float64 if a.kind == "number" else object)
         for a, values in zip(attributes, cells, strict=True)
@@ -106,7 +114,7 @@ def _numbered_lines(stream: BinaryIO, source: str) -> Iterator[tuple[int, str]]:
                 yield first + offset, text
 
 
-def _declared(text: str, place: str, known: list[str]) -> _Attribute:
+def _declared(text: str, place: str, known: set[str]) -> _Attribute:
     match = _ATTRIBUTE.match(text)
     if match is None:
         raise DataError(f"{place}: expected '@attribute name type', got {text[:60]!r}: mend it")
@@ -145,8 +153,7 @@ def _sparse_row(text: str, attributes: list[_Attribute], place: str) -> list:
         raise DataError(f"{place}: a sparse row must end with '}}', got {text[-20:]!r}: mend it")
     row = [a.default for a in attributes]
     seen: set[int] = set()
-    inside = text[1:-1].strip()
-    for entry in re.findall(r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,])+", inside):
+    for entry in filter(None, _pieces(_ENTRY, text[1:-1].strip(), place)):
         index, field = [*entry.split(None, 1), "", ""][:2]
         if not re.fullmatch(r"\d{1,9}", index) or int(index) >= len(row) or int(index) in seen:
             raise DataError(
@@ -162,24 +169,27 @@ def _split(text: str, place: str) -> list[str | None]:
     """Values of a comma-separated line; None for an unquoted question mark."""
     if "'" not in text and '"' not in text and "\\" not in text:
         return [None if f.strip() == "?" else f.strip() for f in text.split(",")]
-    fields: list[str | None] = []
-    token = re.compile(r"\s*('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,'\"]*)\s*(,|$)")
+    raw = [piece.strip() for piece in _pieces(_FIELD, text, place)]
+    return [None if piece == "?" else _unquoted(piece) for piece in raw]
+
+
+def _pieces(pattern: re.Pattern[str], text: str, place: str) -> Iterator[str]:
+    """What stands between commas; those in quotes do not count."""
     at = 0
     while True:
-        match = token.match(text, at)
+        match = pattern.match(text, at)
         if match is None:
             raise DataError(f"{place}: quotes must be closed, got {text[at : at + 40]!r}: mend it")
-        raw = match[1].strip()
-        fields.append(None if raw == "?" else _unquoted(raw))
+        yield match[1]
         at = match.end()
         if not match[2]:
-            return fields
+            return
 
 
 def _unquoted(text: str) -> str:
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
-    return _ESCAPE.sub(r"\1", text)
+    return _ESCAPE.sub(r"\1", text) if "\\" in text else text
 
 
 def _value(field: str | None, attribute: _Attribute, place: str) -> float | str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -34,9 +35,14 @@ class Batch:
         """Number of rows."""
         return len(self.columns[0]) if self.columns else 0
 
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Where every column stands, so that looking up all of them is linear in their number."""
+        return {name: position for position, name in enumerate(self.names)}
+
     def column(self, name: str) -> pa.ChunkedArray:
         """Values of one column."""
-        return self.columns[self.names.index(name)]
+        return self.columns[self.positions[name]]
 
     def with_columns(self, names: list[str], columns: list[pa.ChunkedArray]) -> Batch:
         """This batch with more columns."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import struct
+import zipfile
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -10,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import ipc, parquet
 
+from dgtrees.data.arrow_messages import MessageStream, check_file
 from dgtrees.data.batch import Batch, row_namer
 from dgtrees.data.files import source_name
+from dgtrees.data.growth import check_growth
 from dgtrees.data.row_labels import row_labels
 from dgtrees.errors import DataError
 
@@ -21,6 +25,7 @@ __all__ = [
     "from_frame",
     "from_npz",
     "from_parquet",
+    "load_npz",
 ]
 
 ARROW_STREAM = b"\xff\xff\xff\xff"
@@ -32,12 +37,21 @@ _BATCH_BYTES = 1 << 24
 
 def from_npz(stream: BinaryIO, name: str) -> Iterator[Batch]:
     """Arrays of an npz file: X, y and sample_weight, or one array a column."""
+    yield _arrays_as_batch(load_npz(stream, name), name)
+
+
+def load_npz(stream: BinaryIO, name: str) -> dict[str, np.ndarray]:
+    """All arrays of an npz file by name; there is no way to objects, which are pickles."""
+    content = stream.read()
     try:
-        with np.load(io.BytesIO(stream.read()), allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
+        with zipfile.ZipFile(io.BytesIO(content)) as members:
+            check_growth(sum(m.file_size for m in members.infolist()), len(content), name)
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            return {key: archive[key] for key in archive.files}
+    except DataError:
+        raise
     except Exception as error:  # NumPy raises half a dozen types on damaged archives
         raise DataError(f"{name}: not a readable npz file ({_one_line(error)})") from error
-    yield _arrays_as_batch(arrays, name)
 
 
 def _arrays_as_batch(arrays: dict[str, np.ndarray], name: str) -> Batch:
@@ -106,10 +120,13 @@ def from_parquet(
 ) -> Iterator[Batch]:
     """Rows `start` to `stop` of a Parquet file, some row groups at a time; all columns if None."""
     with _arrow_errors(name, "Parquet"):
-        file = parquet.ParquetFile(
-            _seekable(stream), buffer_size=1 << 20, page_checksum_verification=True
-        )
+        content = _seekable(stream)
+        size = content.seek(0, io.SEEK_END)
+        file = parquet.ParquetFile(content, buffer_size=1 << 20, page_checksum_verification=True)
         groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+        # Runs of equal values take no room in the file: a value counts as a byte at least.
+        grown = [max(group.total_byte_size, group.num_rows * group.num_columns) for group in groups]
+        check_growth(sum(grown), size, name)
     ends = np.cumsum([group.num_rows for group in groups], dtype=np.int64)
     stop = file.metadata.num_rows if stop is None else stop
     wanted = {
@@ -148,12 +165,23 @@ def from_arrow(stream: BinaryIO, name: str) -> Iterator[Batch]:
     """Rows of an Arrow file or stream."""
     with _arrow_errors(name, "Arrow"):
         if stream.peek(8).startswith(ARROW_STREAM):  # type: ignore[attr-defined]
-            reader: Any = ipc.open_stream(stream)
-            found: Iterator[Any] = iter(reader)
+            messages = MessageStream(stream, name)
+            reader: Any = ipc.open_stream(io.BufferedReader(messages))
+            found: Iterator[Any] = _whole(reader, messages)
         else:
-            reader = ipc.open_file(_seekable(stream))
+            content = _seekable(stream)
+            check_file(content, name)
+            reader = ipc.open_file(content)
             found = (reader.get_batch(i) for i in range(reader.num_record_batches))
     yield from _from_record_batches(found, name, "Arrow", reader.schema)
+
+
+def _whole(reader: Any, messages: MessageStream) -> Iterator[pa.RecordBatch]:
+    rows = 0
+    for batch in reader:
+        rows += batch.num_rows
+        yield batch
+    messages.check_ended(rows)
 
 
 def _from_record_batches(
@@ -207,6 +235,9 @@ def _pandas_column(series: Any, column: str, name: str) -> pa.ChunkedArray:
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
+_DAMAGED = (pa.ArrowException, OSError, ValueError, IndexError, OverflowError, struct.error)
+
+
 class _arrow_errors:  # noqa: N801 - used like a function
     """Arrow's errors as a DataError of one line."""
 
@@ -222,7 +253,7 @@ class _arrow_errors:  # noqa: N801 - used like a function
                 f"{self.name}: needs more memory than there is: if the file is not damaged, read "
                 "it in batches (--stream)"
             ) from error
-        if isinstance(error, (pa.ArrowException, OSError, ValueError, OverflowError)):
+        if isinstance(error, _DAMAGED):
             raise DataError(
                 f"{self.name}: not a readable {self.format} file ({_one_line(error)}): get it again"
             ) from error

@@ -204,7 +204,7 @@ def _by_hand(data_set: DataSet, place: Path) -> str:
     archive = data_set.files[0].archive
     how = data_set.by_hand.format(page=data_set.page)
     return (
-        f"{data_set.title} is not free to be downloaded by a program: {how}, then put "
+        f"{data_set.title} is not for a program to download: {how}, then put "
         f"{archive or wanted} into {place}" + (f" (or what is in it: {wanted})" if archive else "")
     )
 

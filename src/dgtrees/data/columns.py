@@ -22,6 +22,8 @@ __all__ = [
     "Place",
     "as_category",
     "as_number",
+    "numbers_at_once",
+    "pieces",
     "typed_column",
     "typed_text",
 ]
@@ -31,7 +33,7 @@ MISSING_MARKS = (
 )  # fmt: skip
 """What stands for a missing value in text files."""
 
-NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$"
 _DECIMAL_COMMA = r"^[+-]?\d+,\d+$"
 _COMMA_HINT = "if that is a decimal comma, say decimal=','; if it groups digits, remove it"
 _AMOUNT = r"^[$€£¥]?\s*[+-]?\d[\d,. ']*\s*[%$€£¥]?$"
@@ -73,9 +75,7 @@ def typed_text(
             return _finite(pc.cast(texts, pa.float64()), texts, place)
         except pa.ArrowInvalid:
             pass
-    texts = pc.utf8_trim_whitespace(texts)
-    missing = pc.is_in(texts, value_set=pa.array(MISSING_MARKS))
-    texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)
+    texts = _with_gaps(texts)
     if kind == "category":
         return as_category(_whole_without_point(texts))
     if (boolean := _boolean(texts)) is not None:
@@ -152,6 +152,27 @@ def as_number(values: pa.ChunkedArray, place: Place) -> pa.ChunkedArray:
     return _finite(values.cast(pa.float64(), safe=False), None, place)
 
 
+def pieces(array: pa.Array, length: int) -> list[pa.Array]:
+    """Columns of `length` rows that stand one after the other in an array."""
+    return [array.slice(at, length) for at in range(0, len(array), length)]
+
+
+def numbers_at_once(columns: list[pa.ChunkedArray]) -> list[pa.ChunkedArray] | None:
+    """Columns of one length that are finite numbers and gaps, or text of such; None if one is not.
+
+    What Arrow takes for a call is what a short column takes: a wide table has many of them.
+    """
+    try:
+        flat = pa.concat_arrays([chunk for column in columns for chunk in column.chunks])
+        flat = _with_gaps(flat) if pa.types.is_string(flat.type) else flat
+        numbers = pc.cast(flat, pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    if not np.isfinite(numbers.drop_null().to_numpy()).all():
+        return None
+    return [pa.chunked_array([piece]) for piece in pieces(numbers, len(columns[0]))]
+
+
 def as_category(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Names as dictionary-encoded strings."""
     if pa.types.is_floating(values.type):
@@ -186,6 +207,13 @@ def shown(value: Any) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
+def _with_gaps(texts: Any) -> Any:
+    """Texts without blanks around them, null where they stand for a missing value."""
+    texts = pc.utf8_trim_whitespace(texts)
+    missing = pc.is_in(texts, value_set=pa.array(MISSING_MARKS))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), texts)
+
+
 def _with_decimal_point(texts: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
     if decimal == ".":
         return texts
@@ -195,6 +223,8 @@ def _with_decimal_point(texts: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray
 
 
 def _finite(numbers: pa.ChunkedArray, texts: Any, place: Place) -> pa.ChunkedArray:
+    if np.isfinite(numbers.to_numpy()).all():  # a null is NaN there
+        return numbers
     endless = pc.fill_null(pc.is_inf(numbers), False)
     if pc.any(endless, min_count=0).as_py():
         row = int(np.flatnonzero(endless.to_numpy())[0])

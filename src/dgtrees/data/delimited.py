@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from dgtrees.data.columns import MISSING_MARKS, NUMBER, shown
+from dgtrees.data.columns import MISSING_MARKS, NUMBER, pieces, shown
 from dgtrees.data.files import blocks_of_lines
 from dgtrees.errors import DataError
 
@@ -28,6 +28,9 @@ __all__ = ["DelimitedBatch", "read_delimited"]
 _DELIMITERS = (",", "\t", ";", "|")
 _SNIFFED_LINES = 100
 _ROWS_A_BATCH = 50_000
+_MANY_COLUMNS = 5_000
+"""From here on what Arrow's reader takes for a column is more than Python takes for its cells."""
+
 _IS_NUMBER = re.compile(NUMBER)
 
 
@@ -98,11 +101,14 @@ def _chained(
 
 
 def _sample(block: bytes) -> list[str]:
-    """First lines, as many as make whole rows."""
-    text = block[: 1 << 20].decode("utf-8", errors="ignore")
+    """First lines, as many as make whole rows; two at least, however long."""
+    first = block.find(b"\n") + 1
+    second = block.find(b"\n", first) + 1
+    end = max(1 << 20, second if first and second else len(block))
+    text = block[:end].decode("utf-8", errors="ignore")
     lines = list(islice(io.StringIO(text), _SNIFFED_LINES + 1))
-    if len(lines) > _SNIFFED_LINES or len(block) > 1 << 20:
-        lines = lines[:-1] or lines  # the last may be cut off
+    if len(lines) > _SNIFFED_LINES or (len(block) > end and not text.endswith("\n")):
+        lines = lines[:-1]  # it may be cut off
     if '"' not in text:
         return lines
     # Whole rows only: drop lines from the end until no quote is open.
@@ -165,6 +171,7 @@ def _has_header(rows: list[list[str]]) -> bool:
 
 def _checked_names(row: list[str], source: str, line: int) -> list[str]:
     names = [name.strip() for name in row]
+    seen: set[str] = set()
     for position, name in enumerate(names, start=1):
         if not name:
             raise DataError(
@@ -172,11 +179,12 @@ def _checked_names(row: list[str], source: str, line: int) -> list[str]:
                 "an empty one: name it (an index that pandas wrote: use index=False), or say that "
                 "there is no header"
             )
-        if name in names[: position - 1]:
+        if name in seen:
             raise DataError(
                 f"{source}, line {line}, column {position}: column names must differ, got "
                 f"{shown(name)} twice: rename one"
             )
+        seen.add(name)
     return names
 
 
@@ -202,7 +210,7 @@ def _by_arrow(block: bytes, delimiter: str, width: int) -> list[pa.Array] | None
     """Columns of a block without quotes, or None where lines and rows do not count alike."""
     if delimiter == " ":
         block = re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", re.sub(rb"[ \t]+", b" ", block))
-    if block.startswith(b"\n") or b"\n\n" in block or width == 1:
+    if block.startswith(b"\n") or b"\n\n" in block or width == 1 or width > _MANY_COLUMNS:
         return None
     names = _numbered(width)
     try:
@@ -227,10 +235,6 @@ def _by_row(
     lines: list[int] = []
     rows: list[list[str]] = []
 
-    def flush() -> tuple[np.ndarray, list[pa.Array]]:
-        columns = [pa.array(values, type=pa.string()) for values in zip(*rows, strict=True)]
-        return np.array(lines), columns
-
     texts = (text for _, block in blocks for text in io.StringIO(block.decode("utf-8")))
     for line, row in _strict_rows(texts, delimiter, source, first_line):
         if len(row) != width:
@@ -241,11 +245,22 @@ def _by_row(
         lines.append(line)
         rows.append(row)
         if len(rows) == _ROWS_A_BATCH:
-            yield flush()
+            yield np.array(lines), _transposed(rows)
             lines.clear()
             rows.clear()
     if rows:
-        yield flush()
+        yield np.array(lines), _transposed(rows)
+
+
+def _transposed(rows: list[list[str]]) -> list[pa.Array]:
+    columns = zip(*rows, strict=True)
+    if len(rows) < len(rows[0]):
+        # Many short columns: one array, cut into pieces, unless it is too long for one.
+        cells = pa.array([cell for column in columns for cell in column], type=pa.string())
+        if isinstance(cells, pa.Array):
+            return pieces(cells, len(rows))
+        columns = zip(*rows, strict=True)
+    return [pa.array(column, type=pa.string()) for column in columns]
 
 
 def _strict_rows(

@@ -248,13 +248,15 @@ class Encoder:
         rows = len(columns[0][1]) if columns else 0
         weight = np.ones(rows) if weight is None else np.asarray(weight, dtype=np.float64)
         used = weight > 0
-        return self._take([self._learn(name, v[used], weight[used]) for name, v in columns])
+        weight = weight[used]
+        return self._take([self._learn(name, v[used], weight) for name, v in columns])
 
     def fit_numbers(self, X: np.ndarray, weight: np.ndarray, names: Sequence[str]) -> Encoder:
         """`fit` for an array of floats, without a Python object per value."""
         used = weight > 0
+        weight = weight[used]
         return self._take(
-            [_learn_number(str(name), X[used, j], weight[used]) for j, name in enumerate(names)]
+            [_learn_number(str(name), X[used, j], weight) for j, name in enumerate(names)]
         )
 
     def _take(self, columns: list[Column]) -> Encoder:

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from dgtrees.data.growth import Counted, Unpacked
 from dgtrees.errors import DataError
 
 __all__ = ["blocks_of_lines", "check_dense_size", "open_bytes", "source_name"]
@@ -25,6 +26,7 @@ __all__ = ["blocks_of_lines", "check_dense_size", "open_bytes", "source_name"]
 _BLOCK_BYTES = 1 << 22
 _LONGEST_LINE = 1 << 28
 _LARGEST_DENSE = 1 << 34
+_MOST_COLUMNS = 1 << 20
 _COMPRESSED: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
@@ -61,7 +63,7 @@ def open_bytes(source: Any) -> Iterator[BinaryIO]:
         buffered = raw if hasattr(raw, "peek") else io.BufferedReader(_Raw(raw))
         start = buffered.peek(8)[:8]
         opener = next((o for magic, o in _COMPRESSED.items() if start.startswith(magic)), None)
-        yield buffered if opener is None else io.BufferedReader(opener(buffered))
+        yield buffered if opener is None else _unpacked(opener, buffered, name)
     except (gzip.BadGzipFile, EOFError, lzma.LZMAError, zlib.error) as error:
         raise DataError(f"{name}: damaged compressed file ({error}): get it again") from error
     except FileNotFoundError as error:
@@ -71,6 +73,11 @@ def open_bytes(source: Any) -> Iterator[BinaryIO]:
     finally:
         if own is not None:
             own.close()
+
+
+def _unpacked(opener: Any, stream: Any, name: str) -> BinaryIO:
+    packed = Counted(stream)
+    return io.BufferedReader(Unpacked(opener(packed), lambda: packed.count, name))
 
 
 class _Raw(io.RawIOBase):
@@ -127,7 +134,8 @@ def blocks_of_lines(
 def _lines(stream: BinaryIO, source: str, block_bytes: int) -> Iterator[bytes]:
     """Blocks that end with a line end (``\\n``, or ``\\r`` where there is no other)."""
     rest = b""
-    while data := stream.read(block_bytes):
+    # As much again as there is of a line without an end: every byte is copied twice at most.
+    while data := stream.read(max(block_bytes, len(rest))):
         data = rest + data
         cut = data.rfind(b"\n") + 1
         if not cut and len(data) > block_bytes // 2:
@@ -162,7 +170,12 @@ def _utf8(block: bytes, encoding: str, source: str, first_line: int) -> bytes:
 
 
 def check_dense_size(rows: int, columns: int, source: str) -> None:
-    """Refuse a sparse file whose dense array could never be held."""
+    """Refuse a sparse file whose dense array could never be held, or has endless columns."""
+    if columns > _MOST_COLUMNS:
+        raise DataError(
+            f"{source}: a sparse table must have at most {_MOST_COLUMNS:,} features, got "
+            f"{columns:,}: choose or hash them to fewer, or check the largest index"
+        )
     size = 8 * rows * columns
     if size > _LARGEST_DENSE:
         raise DataError(

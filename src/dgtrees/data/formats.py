@@ -6,6 +6,7 @@ Raw means: strings from text files, whatever Arrow type otherwise. What they mea
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,6 +17,7 @@ import pyarrow as pa
 from dgtrees.data.arff import parse_arff
 from dgtrees.data.batch import Batch, line_namer
 from dgtrees.data.binary import ARROW_STREAM, from_arrow, from_frame, from_npz, from_parquet
+from dgtrees.data.columns import pieces
 from dgtrees.data.delimited import read_delimited
 from dgtrees.data.files import check_dense_size, open_bytes, source_name
 from dgtrees.data.svmlight import parse_svmlight
@@ -71,10 +73,9 @@ def _checked(found: Iterator[Batch], name: str, start: str) -> Iterator[Batch]:
     """Batches that have rows and columns of different names."""
     empty = True
     for batch in found:
-        if empty and (repeated := {n for n in batch.names if batch.names.count(n) > 1}):
-            raise DataError(
-                f"{name}: column names must differ, got {min(repeated)!r} twice: rename one"
-            )
+        if empty and len(batch.positions) < len(batch.names):
+            repeated = min(n for n, times in Counter(batch.names).items() if times > 1)
+            raise DataError(f"{name}: column names must differ, got {repeated!r} twice: rename one")
         if empty and "" in batch.names:
             raise DataError(
                 f"{name}, column {batch.names.index('') + 1}: every column must have a name, got "
@@ -130,8 +131,8 @@ def _from_svmlight(stream: BinaryIO, name: str) -> Iterator[Batch]:
     first = 0 if rows.indices.min(initial=1) == 0 else 1
     width = int(rows.indices.max(initial=first)) - first + 1
     check_dense_size(len(rows.labels), width, name)
-    X = rows.dense(first, width)
-    columns = [pa.chunked_array([np.ascontiguousarray(X[:, j])]) for j in range(width)]
+    X = pa.array(np.ravel(rows.dense(first, width), order="F"))
+    columns = [pa.chunked_array([column]) for column in pieces(X, len(rows.labels))]
     names = [f"x{first + j}" for j in range(width)]
     label = pa.chunked_array([rows.labels])
     yield Batch(

@@ -423,8 +423,12 @@ _SETS = (
         publisher="MoleculeNet, as prepared for LCN",
         page="https://github.com/guanghelee/iclr20-lcn",
         licence="none stated; MoleculeNet's is MIT",
-        files=(_file("PDBbind.pkl", f"{_LCN}/PDBbind.pkl.gz"),),
+        files=(_file("PDBbind.npz"),),
         parse=publishers.pdbbind,
+        by_hand=(
+            f"download {_LCN}/PDBbind.pkl.gz and, if you trust it as you would a program, turn it "
+            "into an npz file (the page on data has the lines)"
+        ),
         note="The paper does not give the sizes of the validation and test part.",
     ),
     DataSet(

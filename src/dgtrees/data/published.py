@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from dgtrees.data.growth import Unpacked
 from dgtrees.errors import DataError
 
 __all__ = ["DataFile", "FileSource", "find_file", "open_file", "verify_file"]
@@ -91,10 +92,11 @@ def open_file(path: Path, name: str) -> Iterator[BinaryIO]:
     with ExitStack() as stack:
         try:
             if path.name.endswith(_ARCHIVES):
-                yield _open_member(path, name, stack)
+                yield _bounded(_open_member(path, name, stack), path)
             else:
                 opener = _COMPRESSIONS.get(path.suffix, open)
-                yield stack.enter_context(cast(BinaryIO, opener(path, "rb")))
+                content = stack.enter_context(cast(BinaryIO, opener(path, "rb")))
+                yield content if opener is open else _bounded(content, path)
         except DAMAGED as error:
             if getattr(error, "errno", None):  # the system's answer, not the content's fault
                 reason = getattr(error, "strerror", None)
@@ -104,6 +106,11 @@ def open_file(path: Path, name: str) -> Iterator[BinaryIO]:
                 f"{path} must be a whole, readable file, but reading it stopped with {reason}: "
                 "delete it and fetch it again"
             ) from error
+
+
+def _bounded(content: BinaryIO, path: Path) -> BinaryIO:
+    size = path.stat().st_size
+    return io.BufferedReader(Unpacked(content, lambda: size, str(path)))
 
 
 def _open_member(path: Path, name: str, stack: ExitStack) -> BinaryIO:

@@ -18,7 +18,7 @@ from pyarrow import csv
 
 from dgtrees.data import molecules
 from dgtrees.data.arff import read_arff
-from dgtrees.data.array_pickle import load_arrays
+from dgtrees.data.binary import load_npz
 from dgtrees.data.published import FileSource
 from dgtrees.data.svmlight import read_svmlight
 from dgtrees.errors import DataError
@@ -313,7 +313,8 @@ def hiv(source: FileSource) -> Parts:
     X = molecules.morgan_bits(smiles)
     y = np.array([int(row[-1]) for row in rows], dtype=np.int64)
     if source.has(HIV_SPLIT):
-        with source.open(HIV_SPLIT) as stream, np.load(io.BytesIO(stream.read())) as saved:
+        with source.open(HIV_SPLIT) as stream:
+            saved = load_npz(stream, source.where(HIV_SPLIT))
             order = [saved[part] for part in ("train", "valid", "test")]
     else:
         train, train_and_val = len(rows) * 8 // 10, len(rows) * 9 // 10
@@ -326,14 +327,16 @@ HIV_SPLIT = "scaffold_split_idx.derived.npz"
 
 
 def pdbbind(source: FileSource) -> Parts:
-    """LCN's PDBbind: a pickle of six arrays, of which nothing but arrays is accepted."""
-    name = "PDBbind.pkl"
+    """LCN's PDBbind: six arrays, which its publisher gives as a pickle."""
+    name = "PDBbind.npz"
     with source.open(name) as stream:
-        arrays = load_arrays(stream, source.where(name))
+        saved = load_npz(stream, source.where(name))
+    arrays = [saved[key] for key in (f"arr_{i}" for i in range(6)) if key in saved]
     if len(arrays) != 6 or any(a.dtype.kind not in "fiub" for a in arrays):
         raise DataError(
-            f"{source.where(name)} must hold six arrays of numbers, got {len(arrays)} objects: "
-            "delete it and fetch it again"
+            f"{source.where(name)} must hold six arrays of numbers, arr_0 to arr_5, got "
+            f"{', '.join(f'{k} {v.dtype}' for k, v in list(saved.items())[:8]) or 'none'}: make "
+            "it again from PDBbind.pkl.gz"
         )
     pairs = zip(arrays[::2], arrays[1::2], strict=True)
     return Parts(tuple((X.astype(np.float32), y.ravel().astype(np.float64)) for X, y in pairs))

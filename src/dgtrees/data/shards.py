@@ -7,6 +7,7 @@ Whatever is drawn for a row depends on its number, so it is the same for any num
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,11 +143,12 @@ def _footer(path: str) -> tuple[pa.Schema, int]:
 
 
 def _check_same(found: pa.Schema, expected: pa.Schema, path: str, first: str) -> None:
-    if len(set(found.names)) < len(found.names):
-        twice = min(name for name in found.names if found.names.count(name) > 1)
+    times, wanted = Counter(found.names), set(expected.names)
+    if len(times) < len(found.names):
+        twice = min(name for name, count in times.items() if count > 1)
         raise DataError(f"{path}: column names must differ, got {twice!r} twice: rename one")
-    lacks = [name for name in expected.names if name not in found.names]
-    more = [name for name in found.names if name not in expected.names]
+    lacks = [name for name in expected.names if name not in times]
+    more = [name for name in found.names if name not in wanted]
     for word, names in (("no", lacks), ("also", more)):
         if names:
             listed = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")

@@ -20,9 +20,10 @@ from dgtrees.errors import DataError
 
 __all__ = ["SparseRows", "parse_svmlight", "read_svmlight"]
 
-_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _QID = re.compile(rb"(?m)^([^ :\n]+) qid:(\d{1,9})(?= |$)")
 _TO_LINES = bytes.maketrans(b" :", b"\n\n")
+_EXACT = 2.0**53
 _INDEX = re.compile(rb"\d{1,9}")
 _SEPARATORS = np.zeros(256, dtype=np.uint8)
 _SPACE, _COLON, _NEWLINE = 1, 2, 3
@@ -144,6 +145,8 @@ def _parse_plain(block: bytes, first_line: int) -> _Part | None:
         return None
     if re.search(rb"[^\d\n :](?=[^\n :]*:)", text) is not None:
         return None
+    if np.abs(numbers[starts]).max() >= _EXACT:
+        return None  # how it is written decides
     lines = first_line + np.arange(len(starts))
     return _part(numbers[starts], counts, pairs[:, 0], pairs[:, 1], qids, lines)
 
@@ -185,7 +188,7 @@ def _parse_by_line(block: bytes, source: str, first_line: int) -> _Part:
         if not fields:
             continue
         where = f"{source}, line {first_line + offset}"
-        labels.append(_number(fields[0], f"{where}, column 1", "the label"))
+        labels.append(_label(fields[0], f"{where}, column 1"))
         qid, last, count = -1, -1, 0
         for column, field in enumerate(fields[1:], start=2):
             name, colon, value = field.partition(b":")
@@ -210,6 +213,16 @@ def _parse_by_line(block: bytes, source: str, first_line: int) -> _Part:
         qids.append(qid)
         lines.append(first_line + offset)
     return _part(labels, counts, indices, values, qids, lines)
+
+
+def _label(token: bytes, place: str) -> float:
+    number = _number(token, place, "the label")
+    if abs(number) >= _EXACT and b"e" not in token.lower():
+        raise DataError(
+            f"{place}: labels must be below 2^53, from where on they cannot be told apart, got "
+            f"{_shown(token)}: number the classes anew, or write values with an exponent (1e16)"
+        )
+    return number
 
 
 def _number(token: bytes, place: str, what: str) -> float:

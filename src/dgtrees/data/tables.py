@@ -16,7 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from dgtrees.data.batch import Batch
-from dgtrees.data.columns import Place, cannot_be_used, shown, typed_column, typed_text
+from dgtrees.data.columns import (
+    Place,
+    cannot_be_used,
+    numbers_at_once,
+    shown,
+    typed_column,
+    typed_text,
+)
 from dgtrees.data.formats import batches
 from dgtrees.data.names import Names, named
 from dgtrees.data.targets import TargetScan, read_target
@@ -25,6 +32,7 @@ from dgtrees.errors import DataError, Problems
 __all__ = ["Columns", "Table", "TableStream", "named", "read_table", "typed"]
 
 _KINDS = ("number", "category")
+_CELLS_AT_ONCE = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -222,7 +230,6 @@ def typed(batch: Batch, columns: Columns, task: str, classes: Any = None) -> Tab
     if not features:
         raise DataError(f"{batch.source}: must have at least one column besides the target")
     y, found, weight = None, None, batch.weight
-    typed: dict[str, pa.ChunkedArray] = {}
     problems = Problems()  # of all columns, so that they can be mended together
     if name is not None:
         with problems.collect():
@@ -230,14 +237,34 @@ def typed(batch: Batch, columns: Columns, task: str, classes: Any = None) -> Tab
     if weight_name is not None:
         with problems.collect():
             weight = _weights(batch, weight_name, decimal)
-    for n in features:
-        with problems.collect():
-            typed[n] = _feature(aligned, n, kinds.get(n), decimal)
+    typed = _features(aligned, features, kinds, decimal, problems)
     problems.settle()
     kinds = {
         n: "category" if pa.types.is_dictionary(c.type) else "number" for n, c in typed.items()
     }
     return Table(pa.table(typed), y, weight, found, kinds, name, batch.source)
+
+
+def _features(
+    batch: Batch, names: list[str], kinds: Mapping[str, str], decimal: str, problems: Problems
+) -> dict[str, pa.ChunkedArray]:
+    """Columns as numbers or categories; short ones by the group, where all of a group are plain."""
+    found: dict[str, pa.ChunkedArray] = {}
+    width = max(1, _CELLS_AT_ONCE // max(1, batch.rows))
+    plain = pa.string() if batch.text else pa.float64()
+    for at in range(0, len(names), width):
+        group = names[at : at + width]
+        columns = [batch.column(name) for name in group]
+        alike = all(column.type == plain for column in columns)
+        alike = alike and not any(kinds.get(name) == "category" for name in group)
+        numbers = numbers_at_once(columns) if alike and width > 1 and decimal == "." else None
+        if numbers is not None:
+            found.update(zip(group, numbers, strict=True))
+            continue
+        for name in group:
+            with problems.collect():
+                found[name] = _feature(batch, name, kinds.get(name), decimal)
+    return found
 
 
 def _feature(batch: Batch, name: str, kind: str | None, decimal: str) -> pa.ChunkedArray:

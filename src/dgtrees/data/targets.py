@@ -21,12 +21,20 @@ from dgtrees.data.columns import (
     typed_text,
 )
 
-__all__ = ["MAX_CLASSES", "TargetScan", "read_target", "refuse_missing", "target_column"]
+__all__ = [
+    "MAX_CLASSES",
+    "TargetScan",
+    "one_spelling",
+    "read_target",
+    "refuse_missing",
+    "target_column",
+]
 
 MAX_CLASSES = 26
 """Whole numbers are classes where there are at most so many different ones."""
 
 _MOST_CLASSES = 10_000
+_TRUTH = {"true", "false"}
 
 _ENOUGH_VALUES = 100_000
 """So many different values are no classes any more, and enough to judge a column by."""
@@ -50,7 +58,8 @@ def read_target(
     column = target_column(batch, name)
     refuse_missing(column, batch, place)
     if classes is not None and classes.dtype.kind == "U":
-        return np.array(column.cast(pa.string()).to_pylist()), "classification"
+        labels = np.array(column.cast(pa.string()).to_pylist())
+        return one_spelling(labels, classes), "classification"
     try:
         numbers = _numbers_or_none(column, batch.text, place, decimal)
     except pa.ArrowException as error:
@@ -77,7 +86,32 @@ def read_target(
             f"at most {_MOST_CLASSES:,} classes can be told apart, got more: check the target, or "
             "say task='regression'"
         )
-    return np.array(labels.to_pylist(), dtype=str), task
+    return one_spelling(np.array(labels.to_pylist(), dtype=str)), task
+
+
+def one_spelling(labels: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
+    """Labels that are all true and false, in whatever case, as two classes; others as they are.
+
+    They are spelt as the `known` classes are. Without such, and only where a class is spelt in two
+    ways, both are spelt in the first of these that occurs: true, True, TRUE.
+
+    >>> one_spelling(np.array(["True", "TRUE", "FALSE"])).tolist()
+    ['True', 'True', 'False']
+    """
+    found = set(labels.tolist())
+    words = {label.lower() for label in found}
+    if not words <= _TRUTH:
+        return labels
+    if known is not None:
+        spelt = {label.lower(): label for label in known.tolist()}
+        spelt |= {label: label for label in known.tolist()}
+    elif len(found) == len(words):
+        return labels
+    else:
+        styles = (str.lower, str.capitalize, str.upper)
+        style = next((s for s in styles if any(s(label) == label for label in found)), str.lower)
+        spelt = {word: style(word) for word in words}
+    return np.array([spelt.get(x, spelt.get(x.lower(), x)) for x in labels.tolist()], dtype=str)
 
 
 def _refuse_few_words(column: pa.ChunkedArray, place: Place, decimal: str) -> None:
