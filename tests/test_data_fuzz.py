@@ -202,6 +202,12 @@ def test_fuzz_compressed_arrow(data, changes):
     outcome(edited(data, changes), "arrow", line=False)
 
 
+def test_column_names_that_are_no_text():
+    """Arrow's names are UTF-8, and nobody has looked."""
+    for data in COMPRESSED:
+        assert outcome(data.replace(b"city", b"c\xffty"), "arrow", line=False) is None
+
+
 @given(
     st.lists(
         st.lists(st.text("ab1.5 -", max_size=4), min_size=3, max_size=3), min_size=1, max_size=30
