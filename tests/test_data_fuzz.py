@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -184,6 +185,27 @@ def test_fuzz_parquet(data):
 @given(st.one_of(edits.map(lambda e: edited(ARROW, e)), st.binary(max_size=60)))
 def test_fuzz_arrow(data):
     outcome(data, "arrow", line=False)
+
+
+def _messages(new, buffer) -> None:
+    table, options = pa.table(FRAME), pa.ipc.IpcWriteOptions(compression="zstd")
+    with new(buffer, table.schema, options=options) as writer:
+        writer.write_table(table)
+
+
+COMPRESSED = [_binary(partial(_messages, new)) for new in (pa.ipc.new_stream, pa.ipc.new_file)]
+
+
+@FUZZ
+@given(st.sampled_from(COMPRESSED), edits)
+def test_fuzz_compressed_arrow(data, changes):
+    outcome(edited(data, changes), "arrow", line=False)
+
+
+def test_column_names_that_are_no_text():
+    """Arrow's names are UTF-8, and nobody has looked."""
+    for data in COMPRESSED:
+        assert outcome(data.replace(b"city", b"c\xffty"), "arrow", line=False) is None
 
 
 @given(

@@ -194,7 +194,7 @@ def _from_record_batches(
             if part is None:
                 return
             part.validate(full=True)
-        names, columns = _named_columns(part, labels)
+            names, columns = _named_columns(part, labels)
         yield Batch(names, [pa.chunked_array([c]) for c in columns], False, row_namer(row), name)
         row += part.num_rows
 
