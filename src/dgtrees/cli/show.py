@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.output import check_output, load_model
+from dgtrees.cli.output import check_picture, load_model, save_picture
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["show"]
@@ -41,7 +41,7 @@ def show(
     if weights < 1:
         raise ValueError(f"--weights must be at least 1, got {weights}")
     if png is not None:
-        check_output(png)
+        check_picture(png)
     fitted = load_model(model)
     if hasattr(fitted, "learn"):
         raise ValueError(
@@ -136,9 +136,6 @@ def _as_json(fitted: Any, tree: ObliqueTree, rows: Any) -> dict[str, Any]:
 
 
 def _draw(tree: ObliqueTree, path: str, **look: Any) -> None:
-    import matplotlib as mpl
-
     from dgtrees.model.plot import plot_tree
 
-    mpl.use("Agg")
-    plot_tree(tree, **look).figure.savefig(path, dpi=120)
+    save_picture(plot_tree(tree, **look).figure, path, dpi=120)

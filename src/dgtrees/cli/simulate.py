@@ -9,7 +9,7 @@ import typer
 
 from dgtrees.cli import options as o
 from dgtrees.cli.fit import read_labelled, read_validation
-from dgtrees.cli.output import check_output, report, save_model
+from dgtrees.cli.output import check_output, check_picture, report, save_model, save_picture
 
 __all__ = ["simulate"]
 
@@ -73,11 +73,10 @@ def simulate(
     than rows. Shown are the share of right answers (or the mean loss) on rows held out, and in
     brackets that of all answers so far.
     """
-    for path in (png, output):
-        if path is not None:
-            check_output(path)
-    if png is not None and not png.lower().endswith((".png", ".svg", ".pdf")):
-        raise ValueError(f"--png must end with .png, .svg or .pdf, got {png!r}")
+    if png is not None:
+        check_picture(png)
+    if output is not None:
+        check_output(output)
     rivals = _rivals(against)
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
     columns = o.column_options(drop, category, number)
@@ -207,11 +206,8 @@ def _text(curves: dict[str, Any]) -> str:
 
 
 def _draw(curves: dict[str, Any], path: str) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
     axes = None
     for name, curve in curves.items():
         axes = curve.plot(axes, label=name)
     if axes is not None:
-        axes.figure.savefig(path, dpi=130)
+        save_picture(axes.figure, path, dpi=130)

@@ -17,15 +17,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import struct
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dgtrees.data.writing import whole_file
 from dgtrees.errors import ModelFileError
 from dgtrees.tree.oblique import ObliqueTree
 
@@ -67,22 +66,9 @@ def write(path: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> N
     body = b"".join([text, *blocks])
     prefix = _PREFIX.pack(MAGIC, FORMAT_VERSION, len(text), hashlib.sha256(body).digest())
 
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise ModelFileError(f"{path}: there is no folder {path.parent}: create it first")
-    if path.is_dir():
-        raise ModelFileError(f"{path}: must be a file, and is a folder: add a file name")
-    path = path.resolve()  # what a link points to is replaced, not the link
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.chmod(temporary, 0o644)  # mkstemp's files are for their owner only; models are to be read
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(prefix)
-            stream.write(body)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with whole_file(path, error=ModelFileError) as stream:
+        stream.write(prefix)
+        stream.write(body)
 
 
 def read(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
