@@ -25,7 +25,7 @@ import dgtrees
 from dgtrees.errors import ModelFileError
 from dgtrees.model import file
 from dgtrees.model.header import HEADERS
-from dgtrees.tree.state import NOT_NEGATIVE, State
+from dgtrees.tree.state import NOT_NEGATIVE, SQUARE, State
 from small_models import answers, made
 
 RELEASED = Path(__file__).parent / "released"
@@ -345,3 +345,14 @@ def test_numbers_that_a_policy_cannot_hold_are_refused(models, tmp_path):
         file.write(tmp_path / "q.dgt", keep, {**arrays, f"state.{name}": large})
         with pytest.raises(ModelFileError, match="not a valid DGTBandit"):
             dgtrees.load(tmp_path / "q.dgt")
+
+
+def test_a_negative_square_of_the_bias_is_refused(models, tmp_path):
+    models["policy-paper"][0].save(tmp_path / "p.dgt")
+    header, arrays = file.read(tmp_path / "p.dgt")
+    keep = {k: v for k, v in header.items() if k not in ("arrays", "array_bytes")}
+    bias = arrays["state.bias"].copy()
+    bias[SQUARE] = -1.0
+    file.write(tmp_path / "p.dgt", keep, {**arrays, "state.bias": bias})
+    with pytest.raises(ModelFileError, match="bias must not have a negative square, got -1"):
+        dgtrees.load(tmp_path / "p.dgt")
