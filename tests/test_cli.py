@@ -178,6 +178,44 @@ def test_links_pipes_and_folders_as_output(model, shop, tmp_path, capsys):
     assert "is a folder" in failure(capsys, "predict", model, shop / "new.csv", "-o", tmp_path)
 
 
+def test_outputs_that_cannot_be_written_are_one_line(model, shop, tmp_path, capsys):
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "loop.png").symlink_to("loop.png")
+    (tmp_path / "folder.png").mkdir()
+    predict = ["predict", model, shop / "new.csv", "-o"]
+    assert "leads back to itself: remove it" in failure(capsys, *predict, tmp_path / "loop")
+    assert "make room, or choose another folder" in failure(capsys, *predict, "/dev/full")
+    for output in ("loop.png", "folder.png"):
+        said = failure(capsys, "show", model, "-q", "--png", tmp_path / output)
+        assert f"{output}: must be a file" in said
+    export = ["export", model, "--to", "dot", "-o"]
+    assert "make room, or choose another folder" in failure(capsys, *export, "/dev/full")
+    assert "--png must end with .png, .svg or .pdf" in failure(capsys, "show", model, "--png", "-")
+
+
+def test_outputs_keep_the_mode_of_the_file_they_replace(model, shop, tmp_path):
+    for name, command in {
+        "out.csv": ("predict", model, shop / "new.csv", "-q", "-o"),
+        "tree.png": ("show", model, "-q", "--png"),
+        "rules.txt": ("export", model, "-q", "-o"),
+    }.items():
+        path = tmp_path / name
+        path.write_text("")
+        path.chmod(0o600)
+        assert dgt(*command, path) == 0
+        assert path.stat().st_size and path.stat().st_mode & 0o777 == 0o600
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "rules.txt", "tree.png"]
+
+
+def test_a_picture_without_matplotlib_names_the_remedy(model, shop, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # as where it is not installed
+    picture = ["--png", tmp_path / "tree.png"]
+    for command in (["show", model], ["simulate", shop / "train.csv", "-t", "buys"]):
+        said = failure(capsys, *command, *picture)
+        assert 'needs matplotlib, which is not installed: pip install "dgtrees[plot]"' in said
+    assert not (tmp_path / "tree.png").exists()
+
+
 def test_a_closed_pipe_is_no_failure(model, shop):
     command = f"{sys.executable} -m dgtrees.cli show {model} | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)

@@ -115,13 +115,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file is not a model, is damaged, or is of another format version.
     """
+    from dgtrees.data.schema import shown
     from dgtrees.errors import ModelFileError
     from dgtrees.model import file
 
     header, arrays = file.read(path)
     if header.get("kind") not in _KINDS:
         raise ModelFileError(
-            f"{path}: holds a {header.get('kind')!r}, this library knows {', '.join(_KINDS)}: "
+            f"{path}: holds a {shown(header.get('kind'))}, this library knows {', '.join(_KINDS)}: "
             "use a newer dgtrees"
         )
-    return _imported(header["kind"])._from_file(header, arrays)
+    try:
+        return _imported(header["kind"])._from_file(header, arrays)
+    except ModelFileError as error:  # which does not know where the header came from
+        raise ModelFileError(f"{path}: {error}") from error

@@ -19,11 +19,11 @@ class DGTreesError(Exception):
 
 
 class DataError(DGTreesError):
-    """A data file cannot be read as it is, or is not the file it should be."""
+    """A data file cannot be read as it is, is not the file it should be, or cannot be written."""
 
 
 class ModelFileError(DGTreesError):
-    """A model file is damaged, of another kind, or of a version this library cannot read."""
+    """A model file is damaged, of another kind, of an unknown version, or cannot be written."""
 
 
 class StateError(DGTreesError):

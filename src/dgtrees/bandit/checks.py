@@ -5,6 +5,8 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any
 
+from dgtrees.data.schema import shown
+
 __all__ = ["number", "shown", "whole_number"]
 
 
@@ -34,16 +36,3 @@ def whole_number(name: str, value: Any, low: int, high: int, advice: str = "") -
             f"{name} must be a whole number from {low} to {high}, got {shown(value)}{advice}"
         )
     return int(value)
-
-
-def shown(value: Any) -> str:
-    """A value on one line, shortened, for an error.
-
-    >>> shown([1, 2])
-    '[1, 2]'
-    """
-    try:
-        text = " ".join(repr(value).split())
-    except ValueError:  # whole numbers of thousands of digits are not written out
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= 80 else f"{text[:77]}..."

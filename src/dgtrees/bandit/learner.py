@@ -19,13 +19,16 @@ from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.explore import exploration
 from dgtrees.bandit.recipe import BanditRecipe, named_recipe
 from dgtrees.data.encoder import Encoder, columns_of, is_frame
-from dgtrees.errors import ModelFileError, StateError
+from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
+from dgtrees.model.header import refusing
 from dgtrees.tree import online
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.state import (
     AVERAGE,
+    NOT_NEGATIVE,
     SCRATCH,
+    SQUARE,
     VALUE,
     Arena,
     Settings,
@@ -39,6 +42,8 @@ __all__ = ["OnlineTree"]
 
 _LEAVES = ("constant", "linear")
 _DEEPEST = 16
+_MOST_COUNTED = 2**62  # the compiled step adds to counts, and must not overflow
+_STORED = tuple(name for name in State._fields if name not in SCRATCH)
 
 # What a recipe in a file of the first release did not say yet, and what it meant.
 _FIRST_RELEASE: dict[str, Any] = {
@@ -308,25 +313,29 @@ class OnlineTree:
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> OnlineTree:
-        try:
-            fields, rule = _FIRST_RELEASE | dict(header["recipe"]), header["recipe"]["explore"]
+        with refusing(cls):
+            fields, rule = dict(header["recipe"]), header["recipe"]["explore"]
+            if not _FIRST_RELEASE.keys() & fields.keys():
+                fields = _FIRST_RELEASE | fields
+                if header["n_features"] is not None:
+                    arrays = {"state.bias": np.zeros(4), **arrays}
             fields["explore"] = exploration(rule)
             # What a file leaves out must not become today's default.
             _same_fields("recipe", fields, BanditRecipe.__dataclass_fields__)
             _same_fields("explore", rule, fields["explore"].to_json())
             encoder = None if header["encoder"] is None else Encoder.from_json(header["encoder"])
+            _check_sizes(header, encoder, arrays)
             policy = cls(recipe=BanditRecipe(**fields), encoder=encoder, **header["parameters"])  # type: ignore[call-arg]
             _same_fields("parameters", header["parameters"], policy._parameters())
-            policy.recipe = header["recipe_name"] or policy.recipe_
-            policy.id = str(header["policy"])
+            if header["recipe_name"] is not None:
+                named_recipe(header["recipe_name"], cls._task + policy.leaf)
+                policy.recipe = header["recipe_name"]
+            policy.id, policy.n_decisions = header["policy"], header["n_decisions"]
             policy._seed = int(header["seed"])
-            policy.n_decisions = int(header["n_decisions"])
             if header["n_features"] is not None:
-                fresh = policy._begin(int(header["n_features"]))
+                fresh = policy._arena or policy._begin(header["n_features"])
                 policy._arena = _unpacked(fresh, arrays, policy._capacity)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ModelFileError(f"not a valid {cls.__name__}: {error!r}") from error
-        return policy
+            return policy
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
@@ -343,6 +352,30 @@ class OnlineTree:
 def _same_fields(name: str, found: Any, wanted: Any) -> None:
     if set(found) != set(wanted):
         raise ValueError(f"{name} must have {sorted(wanted)}, the file has {sorted(found)}")
+
+
+def _check_sizes(
+    header: dict[str, Any], encoder: Encoder | None, arrays: dict[str, np.ndarray]
+) -> None:
+    """Refuse sizes that the file does not fill, before a state of these sizes is made."""
+    told, width = header["parameters"], header["n_features"]
+    if encoder is not None and encoder.width != width:
+        raise ValueError(f"n_features must be the encoder's {encoder.width}, got {width}")
+    unknown = set(arrays) - ({f"state.{name}" for name in _STORED} if width is not None else set())
+    if unknown:
+        raise ValueError(f"arrays must be those of a state, got {shown(sorted(unknown))} too")
+    if width is None:
+        return
+    leaves, outputs = 2 ** told["max_depth"], told.get("n_actions", 1)
+    wanted = {
+        "nodes": (leaves - 1, width + 1),
+        "leaves": (outputs, leaves),
+        "slopes": (outputs if told["leaf"] == "linear" else 0, width + 1),
+    }
+    for name, shape in wanted.items():
+        found = arrays[f"state.{name}"].shape
+        if found != shape:
+            raise ValueError(f"{name} must have shape {shape}, the file has {found}")
 
 
 def _by_name(frame: Any, names: list[str]) -> Any:
@@ -381,23 +414,30 @@ def _unpacked(fresh: Arena, arrays: dict[str, np.ndarray], capacity: int) -> Are
     for name, array in state._asdict().items():
         if name in SCRATCH:
             continue
-        if name == "bias" and f"state.{name}" not in arrays:
-            continue  # a file of the first release, which had none
         stored = arrays[f"state.{name}"]
-        stored = stored.view(array.dtype) if array.dtype.kind in "iu" else stored
+        whole = array.dtype.kind in "iu"
+        if stored.dtype.kind != ("i" if whole else "f"):
+            raise ValueError(f"{name} must not be stored as {stored.dtype}")
+        with np.errstate(over="ignore"):  # becomes infinity, which is refused
+            stored = stored.view(array.dtype) if whole else stored.astype(array.dtype)
         grows = name in ("memory", "answers")
         if stored.ndim != array.ndim or stored.shape[grows:] != array.shape[grows:]:
             raise ValueError(f"{name} must have shape {array.shape}, the file has {stored.shape}")
         if stored.dtype.kind == "f" and not np.isfinite(stored).all():
             raise ValueError(f"{name} must be finite, the file has NaN or infinity")
+        if name in NOT_NEGATIVE and stored.size and stored.min() < 0:
+            raise ValueError(f"{name} must not be negative, the file has {stored.min():g}")
         if grows:
-            rows[name] = np.array(stored, dtype=array.dtype)
+            rows[name] = stored
         else:
             array[...] = stored
+    if state.bias[SQUARE] < 0:
+        raise ValueError(f"bias must not have a negative square, got {state.bias[SQUARE]:g}")
     # The compiled step trusts these numbers.
     kept, answers = len(rows["memory"]), rows["answers"]
     fits = (
         state.counts.min() >= 0
+        and state.counts.max() <= _MOST_COUNTED
         and kept == len(answers) == min(int(state.counts[0]), capacity)
         and state.counts[1] <= kept
         and ((answers[:, 0] >= 0) & (answers[:, 0] < len(state.leaves))).all()

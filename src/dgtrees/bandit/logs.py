@@ -26,6 +26,7 @@ import numpy as np
 
 from dgtrees.bandit.formats import FORMATS, BadLineError
 from dgtrees.data.files import blocks_of_lines, open_bytes, source_name
+from dgtrees.data.writing import whole_file
 from dgtrees.errors import DataError
 
 __all__ = ["Log", "read_log", "write_log"]
@@ -220,9 +221,13 @@ def write_log(log: Log, target: str | os.PathLike[str] | Any) -> None:
     if hasattr(target, "write"):
         _write(log, target)
         return
-    opener = _OPENERS.get(Path(target).suffix, open)
-    with opener(target, "wt", encoding="utf-8") as stream:
-        _write(log, stream)
+    opener = _OPENERS.get(Path(target).suffix)
+    with whole_file(target, text=opener is None) as file:
+        if opener is None:
+            _write(log, file)
+            return
+        with opener(file, "wt", encoding="utf-8") as packed:
+            _write(log, packed)
 
 
 def _write(log: Log, stream: Any) -> None:

@@ -59,10 +59,9 @@ class Curve:
 
     def plot(self, ax: Any = None, label: str = "") -> Any:
         """Draw the curve into matplotlib axes, new ones by default, and return them."""
-        import matplotlib.pyplot as plt
+        from dgtrees.model.plot.canvas import new_axes
 
-        if ax is None:
-            _, ax = plt.subplots(figsize=(7.5, 4.0), layout="constrained")
+        ax = new_axes(7.5, 4.0, ax, layout="constrained")
         style: dict[str, Any] = {"marker": ".", "markersize": 5}
         name = f"{label}: " if label else ""
         (line,) = ax.plot(

@@ -6,14 +6,18 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from dgtrees.cli.output import check_output
+from dgtrees.cli.output import check_output, check_picture
 from dgtrees.errors import DataError, Problems
 
 __all__ = ["check_files"]
 
 
 def check_files(
-    problems: Problems, *, reads: Iterable[str | None] = (), writes: Iterable[str | None] = ()
+    problems: Problems,
+    *,
+    reads: Iterable[str | None] = (),
+    writes: Iterable[str | None] = (),
+    pictures: Iterable[str | None] = (),
 ) -> None:
     """Collect what keeps files from being read or written; None stands for no file."""
     for path in reads:
@@ -24,6 +28,10 @@ def check_files(
         if path is not None:
             with problems.collect():
                 check_output(path)
+    for path in pictures:
+        if path is not None:
+            with problems.collect():
+                check_picture(path)
 
 
 def _check_input(path: str) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
+import io
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -12,9 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from dgtrees.cli.terminal import json_text, say, watched
-from dgtrees.errors import DataError
+from dgtrees.data.writing import check_target, whole_file
 
-__all__ = ["check_output", "load_model", "report", "said", "save_model", "writing"]
+__all__ = [
+    "check_output",
+    "check_picture",
+    "load_model",
+    "report",
+    "said",
+    "save_model",
+    "save_picture",
+    "writing",
+]
 
 
 def report(result: dict[str, Any], text: str, *, as_json: bool, quiet: bool, clear: bool) -> None:
@@ -38,35 +46,14 @@ def writing(path: str, binary: bool = False) -> Iterator[Any]:
         yield sys.stdout.buffer if binary else watched(sys.stdout)
         sys.stdout.flush()
         return
-    check_output(path)
-    target = Path(path).resolve()  # what a link points to is replaced, not the link
-    if target.exists() and not target.is_file():  # a device or a pipe is written to
-        with open(target, "wb" if binary else "w") as stream:
-            yield stream
-        return
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        os.chmod(temporary, 0o644)
-        options: dict[str, Any] = {} if binary else {"encoding": "utf-8", "newline": ""}
-        with os.fdopen(handle, "wb" if binary else "w", **options) as stream:
-            yield stream
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with whole_file(path, text=not binary) as stream:
+        yield stream
 
 
 def check_output(path: str) -> None:
     """Refuse, before any work is done, a path that nothing can be written to."""
-    target = Path(path)
-    if path == "-":
-        return
-    if not target.parent.is_dir():
-        raise DataError(f"{path}: there is no folder {target.parent}: create it first")
-    if target.is_dir():
-        raise DataError(f"{path}: must be a file, and is a folder: add a file name")
-    if not os.access(target if target.exists() else target.parent, os.W_OK):
-        raise DataError(f"{path}: cannot be written: check its permissions")
+    if path != "-":
+        check_target(path)
 
 
 def load_model(path: str) -> Any:
@@ -83,8 +70,40 @@ def load_model(path: str) -> Any:
 
 def save_model(model: Any, path: str) -> None:
     """Write a model file, or the same bytes to standard output for "-"."""
-    with tempfile.TemporaryDirectory() as folder, writing(path, binary=True) as output:
+    if path != "-":
+        model.save(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "model.dgt")
         model.save(file)
-        with file.open("rb") as stream:
-            shutil.copyfileobj(stream, output)
+        sys.stdout.buffer.write(file.read_bytes())
+    sys.stdout.flush()
+
+
+def check_picture(path: str) -> None:
+    """Refuse, before any work is done, a picture that cannot be drawn or written."""
+    device = Path(path).exists() and not Path(path).is_file()  # which gets a PNG, or is a folder
+    if _picture_format(path) is None and not device:
+        raise ValueError(f"--png must end with .png, .svg or .pdf, got {path!r}")
+    check_target(path)
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise ImportError(
+            f"--png {path} needs matplotlib, which is not installed: "
+            'pip install "dgtrees[plot]", or leave --png out'
+        ) from error
+    mpl.use("Agg")
+
+
+def save_picture(figure: Any, path: str, dpi: int) -> None:
+    """Write a figure in the format that the path's ending names."""
+    content = io.BytesIO()  # a picture is not written in one go from front to end
+    figure.savefig(content, format=_picture_format(path) or "png", dpi=dpi)
+    with whole_file(path) as stream:
+        stream.write(content.getbuffer())
+
+
+def _picture_format(path: str) -> str | None:
+    ending = Path(path).suffix.lower()[1:]
+    return ending if ending in ("png", "svg", "pdf") else None

@@ -9,7 +9,7 @@ import typer
 
 from dgtrees.cli import options as o
 from dgtrees.cli.checks import check_files
-from dgtrees.cli.output import load_model
+from dgtrees.cli.output import load_model, save_picture
 from dgtrees.cli.terminal import json_text, say
 from dgtrees.errors import Problems
 from dgtrees.tree.oblique import ObliqueTree
@@ -39,7 +39,7 @@ def show(
     from dgtrees.model.text import tree_text
 
     problems = Problems()
-    check_files(problems, reads=(model,), writes=(png,))
+    check_files(problems, reads=(model,), pictures=(png,))
     problems.require(depth is None or depth >= 0, f"--depth must be at least 0, got {depth}")
     problems.require(weights >= 1, f"--weights must be at least 1, got {weights}")
     problems.settle()
@@ -136,9 +136,6 @@ def _as_json(fitted: Any, tree: ObliqueTree, rows: Any) -> dict[str, Any]:
 
 
 def _draw(tree: ObliqueTree, path: str, **look: Any) -> None:
-    import matplotlib as mpl
-
     from dgtrees.model.plot import plot_tree
 
-    mpl.use("Agg")
-    plot_tree(tree, **look).figure.savefig(path, dpi=120)
+    save_picture(plot_tree(tree, **look).figure, path, dpi=120)

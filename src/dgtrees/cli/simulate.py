@@ -10,7 +10,7 @@ import typer
 from dgtrees.cli import options as o
 from dgtrees.cli.checks import check_files
 from dgtrees.cli.fit import read_labelled, read_validation
-from dgtrees.cli.output import report, save_model
+from dgtrees.cli.output import report, save_model, save_picture
 from dgtrees.errors import Problems
 
 __all__ = ["simulate"]
@@ -76,11 +76,7 @@ def simulate(
     brackets that of all answers so far.
     """
     problems = Problems()
-    check_files(problems, reads=(train, test), writes=(png, output))
-    problems.require(
-        png is None or png.lower().endswith((".png", ".svg", ".pdf")),
-        f"--png must end with .png, .svg or .pdf, got {png!r}",
-    )
+    check_files(problems, reads=(train, test), writes=(output,), pictures=(png,))
     rivals = _rivals(against, problems)
     problems.require(
         0 < test_fraction < 1, f"--test-fraction must be between 0 and 1, got {test_fraction}"
@@ -213,11 +209,8 @@ def _text(curves: dict[str, Any]) -> str:
 
 
 def _draw(curves: dict[str, Any], path: str) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
     axes = None
     for name, curve in curves.items():
         axes = curve.plot(axes, label=name)
     if axes is not None:
-        axes.figure.savefig(path, dpi=130)
+        save_picture(axes.figure, path, dpi=130)

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from dgtrees.data.row_labels import without_row_labels
+from dgtrees.data.schema import choice, flag, items, number, record, shown, text
 
 __all__ = [
     "Column",
@@ -34,6 +35,17 @@ __all__ = [
 ]
 
 NUMBER, CATEGORY = "number", "category"
+COLUMN = record(
+    {
+        "name": text(),
+        "kind": choice(NUMBER, CATEGORY),
+        "median": number(),
+        "indicator": flag,
+        "categories": items(text()),
+        "other": flag,
+    }
+)
+"""What a column is in a model file."""
 _NUMBERS = re.compile(r"((u?int|float|decimal)\d*|double|halffloat)(\[pyarrow\])?$")
 _BOOLEANS = re.compile(r"bool(ean)?(\[pyarrow\])?$")
 _CATEGORIES = re.compile(r"categor|enum|dictionary")
@@ -362,20 +374,20 @@ class Encoder:
 
     @classmethod
     def from_json(cls, columns: list[dict[str, Any]]) -> Encoder:
-        """The encoder that `to_json` described."""
-        return cls(
-            columns=[
-                Column(
-                    name=str(c["name"]),
-                    kind=str(c["kind"]),
-                    median=float(c["median"]),
-                    indicator=bool(c["indicator"]),
-                    categories=tuple(str(value) for value in c["categories"]),
-                    other=bool(c["other"]),
+        """The encoder that `to_json` described; refuses what it cannot have described."""
+        items(COLUMN)(columns, "encoder")
+        for c in columns:
+            known = c["categories"]
+            if c["kind"] == NUMBER:
+                fits = not (known or c["other"])
+            else:
+                fits = known and known == sorted(set(known)) and not (c["indicator"] or c["median"])
+            if not fits:
+                raise ValueError(
+                    f"a column must have what a {c['kind']} has, and its categories in order, "
+                    f"got {shown(c)}"
                 )
-                for c in columns
-            ]
-        )
+        return cls(columns=[Column(**c | {"categories": tuple(c["categories"])}) for c in columns])
 
 
 def _learn_number(name: str, values: np.ndarray, weight: np.ndarray) -> Column:

@@ -49,7 +49,8 @@ class ForestEstimator(TableEstimator):
 
     # Subclasses' part
 
-    def _forest(self, trees: list[ObliqueTree]) -> ObliqueForest:
+    def _forest(self, trees: list[ObliqueTree], combine: str | None = None) -> ObliqueForest:
+        """The trees together, combined as the parameters say or, from a file, as it says."""
         raise NotImplementedError
 
     def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:

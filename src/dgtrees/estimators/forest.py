@@ -136,8 +136,10 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
             raise ValueError(f"voting must be one of {', '.join(_VOTING)}, got {self.voting!r}")
         return super()._checked_recipe()
 
-    def _forest(self, trees: list[ObliqueTree]) -> ObliqueForest:
-        return ObliqueForest(tuple(trees), _VOTING[self.voting])
+    def _forest(self, trees: list[ObliqueTree], combine: str | None = None) -> ObliqueForest:
+        if combine == "mean":
+            raise ValueError(f"trees of classes combine by {', '.join(_VOTING.values())}, got mean")
+        return ObliqueForest(tuple(trees), combine or _VOTING[self.voting])
 
     def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:
         if not self.oob_score:
@@ -258,7 +260,9 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _forest(self, trees: list[ObliqueTree]) -> ObliqueForest:
+    def _forest(self, trees: list[ObliqueTree], combine: str | None = None) -> ObliqueForest:
+        if combine not in (None, "mean"):
+            raise ValueError(f"trees of values combine by their mean, got {combine}")
         linear = trees[0].leaf_weights is not None
         return ObliqueForest(tuple(trees), "mean", self._target_range if linear else None)
 

@@ -35,6 +35,9 @@ class Intervals:
                 f"{self.errors.shape}"
             )
 
+        if not (np.all(self.errors >= 0) and np.all(self.typical_spread >= 0)):
+            raise ValueError("errors and spreads must be at least 0, got some below, or NaN")
+
     @classmethod
     def learnt(cls, errors: np.ndarray, spread: np.ndarray, weight: np.ndarray) -> Intervals:
         """From errors and spreads (rows, outputs) of rows that the trees have not seen.

@@ -20,6 +20,7 @@ from typing import Any
 
 import dgtrees
 from dgtrees import errors
+from dgtrees.data.writing import whole_file
 from dgtrees.estimators.progress import EpochCallback
 
 __all__ = ["JOB", "MODEL", "PROGRESS", "REPORT", "report_failure", "run", "write_json"]
@@ -77,9 +78,8 @@ def report_failure(place: Path, error: Exception) -> None:
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write a file that is complete or not there."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(content))
-    os.replace(temporary, path)
+    with whole_file(path, text=True) as stream:
+        json.dump(content, stream)
 
 
 @contextmanager

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from dgtrees.data.encoder import Encoder
-from dgtrees.errors import ModelFileError
+from dgtrees.data.schema import shown
 from dgtrees.learn.recipe import Recipe
 from dgtrees.model import file as model_file
+from dgtrees.model.header import check_arrays, refusing
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = [
     "begun",
     "check_fit",
     "described",
-    "naming",
     "parameters_of",
     "restored",
     "restored_forest",
@@ -47,7 +45,8 @@ def save(model: Any, path: Any) -> None:
 
 def restored(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     """The estimator that `save` wrote."""
-    with naming(kind):
+    with refusing(kind):
+        check_arrays(arrays)
         model = begun(kind, header, arrays)
         model.history_, model.n_iter_ = header["history"], header["n_iter"]
         model.best_score_ = header["best_score"]
@@ -77,7 +76,8 @@ def save_forest(model: Any, path: Any) -> None:
 
 def restored_forest(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     """The forest that `save_forest` wrote."""
-    with naming(kind):
+    with refusing(kind):
+        check_arrays(arrays)
         model = begun(kind, header, arrays)
         trees = model_file.forest_from(arrays)
         leaves = [tree.n_leaves for tree in trees]
@@ -90,7 +90,7 @@ def restored_forest(kind: type, header: dict[str, Any], arrays: dict[str, np.nda
         model.leaf_rows_ = np.split(rows, np.cumsum(leaves)[:-1])
         model.encoded_feature_scale_ = scale
         # As it was combined, whatever its parameters were set to since.
-        model.forest_ = replace(model._forest(trees), combine=header["combine"])
+        model.forest_ = model._forest(trees, header["combine"])
         model._take_more_arrays(arrays)
         if header["oob_score"] is not None:
             model.oob_score_ = float(header["oob_score"])
@@ -116,13 +116,20 @@ def described(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 def begun(kind: type, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     """An estimator with what `described` said, and no trees yet."""
     model = unfitted(kind, header)
-    model.n_features_in_ = int(header["n_features"])
-    if header["feature_names"]:
-        model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    model.n_features_in_ = header["n_features"]
     model._encoder = Encoder.from_json(header["encoder"])
+    if header["feature_names"] is not None:
+        _check_names(header["feature_names"], model._encoder)
+        model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     model._target_from_file(header)
     model.feature_importances_ = arrays["feature_importances"]
     return model
+
+
+def _check_names(names: list[str], encoder: Encoder) -> None:
+    known = [column.name for column in encoder.columns]
+    if names != known:
+        raise ValueError(f"feature_names must be the encoder's {shown(known)}, got {shown(names)}")
 
 
 def check_fit(model: Any, tree: ObliqueTree, more: dict[str, tuple] | None = None) -> None:
@@ -137,15 +144,6 @@ def check_fit(model: Any, tree: ObliqueTree, more: dict[str, tuple] | None = Non
     for what, (one, other) in fits.items():
         if one != other:
             raise ValueError(f"{what} do not fit the tree, {one} against {other}")
-
-
-@contextmanager
-def naming(kind: type) -> Iterator[None]:
-    """Say which model a file failed to be."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(f"not a valid {kind.__name__}: {error!r}") from error
 
 
 def unfitted(kind: type, header: dict[str, Any]) -> Any:

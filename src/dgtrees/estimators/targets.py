@@ -6,6 +6,8 @@ and their encoding are `tables`', training is the estimators' own.
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,23 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from dgtrees.data.schema import shown
 from dgtrees.errors import StateError
 from dgtrees.estimators.tables import TableEstimator
 
 __all__ = ["ClassTarget", "ValueTarget"]
+
+_LABELS: dict[str, tuple[type, ...]] = {
+    "b": (bool,),
+    "i": (int,),
+    "u": (int,),
+    "f": (float,),
+    "U": (str,),
+    "O": (str, int, float, bool),
+}
+"""Kind of NumPy's types to what labels are in a file."""
+
+_ROOM = 1024
 
 
 class ClassTarget(ClassifierMixin, TableEstimator):
@@ -119,7 +134,24 @@ class ClassTarget(ClassifierMixin, TableEstimator):
         return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
 
     def _target_from_file(self, header: dict[str, Any]) -> None:
-        self.classes_ = np.array(header["classes"], dtype=np.dtype(header["classes_dtype"]))
+        self.classes_ = _stored_classes(header["classes"], header["classes_dtype"])
+
+
+def _stored_classes(labels: list, dtype: str) -> np.ndarray:
+    """Classes of a file as they were in fit: in order, and of the type that the file names."""
+    kind, size = re.fullmatch(r"[<>|=]?(\w)(\d*)", dtype).groups()  # type: ignore[union-attr]
+    allowed = _LABELS[kind]
+    if not all(type(label) in allowed for label in labels):
+        raise ValueError(f"classes must be labels of the type {dtype}, got {shown(labels)}")
+    if any(not one < next_ for one, next_ in pairwise(labels)):
+        raise ValueError(f"classes must be in order and differ, got {shown(labels)}")
+    if kind == "U":
+        longest = max(map(len, labels))
+        if not longest <= int(size or 0):
+            raise ValueError(f"classes must fit {dtype}, got {shown(labels)}")
+        # Room that no label needs is kept up to a point: files must not ask for memory.
+        dtype = f"<U{min(int(size), max(longest, _ROOM))}"
+    return np.array(labels, dtype=np.dtype(dtype))
 
 
 class ValueTarget(RegressorMixin, TableEstimator):
@@ -198,8 +230,15 @@ class ValueTarget(RegressorMixin, TableEstimator):
 
     def _target_from_file(self, header: dict[str, Any]) -> None:
         self._single, self._n_outputs = header["single_output"], header["outputs"]
-        low, high = header["target_range"]
-        self._target_range = np.array(low), np.array(high)
+        low, high = (np.array(bound, dtype=np.float64) for bound in header["target_range"])
+        if not low.shape == high.shape == (self._n_outputs,) or (low > high).any():
+            raise ValueError(
+                f"target_range must be {self._n_outputs} numbers each, low and high, "
+                f"got {shown(header['target_range'])}"
+            )
+        if self._single and self._n_outputs != 1:
+            raise ValueError(f"single_output must be false with {self._n_outputs} outputs")
+        self._target_range = low, high
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

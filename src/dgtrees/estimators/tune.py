@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.metrics import root_mean_squared_error
 
 from dgtrees.data.fingerprint import fingerprint
+from dgtrees.data.writing import check_target
 from dgtrees.errors import StateError
 from dgtrees.estimators import parallel
 from dgtrees.estimators.classifier import DGTClassifier
@@ -74,8 +75,7 @@ class Search:
         self.task, self.model_path, self.study_path = task, Path(model_path), str(study)
         self.space, self.max_depth, self.max_epochs, self.seed = space, max_depth, max_epochs, seed
         self.metric = "accuracy" if task == "classification" else "rmse"
-        if not Path(study).parent.is_dir():
-            raise StateError(f"{study}: there is no folder {Path(study).parent}: create it first")
+        check_target(study, StateError)
         self.study = self._opened(optuna, f"{task}/{space}/{max_depth}/{max_epochs}/{seed}")
         # A sampler seeded alike in every run would repeat the first run's trials.
         self.study.sampler = optuna.samplers.TPESampler(seed=seed + self.n_trials)

@@ -6,6 +6,7 @@ It holds numbers and tensors only and is read as such (no pickled code). It is n
 
 from __future__ import annotations
 
+import io
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import torch
 
+from dgtrees.data.writing import whole_file
 from dgtrees.errors import StateError
 from dgtrees.learn.batch import Run
 from dgtrees.learn.team import Team
@@ -89,6 +91,7 @@ class Checkpoints:
             raise StateError(f"{self.path}: not a readable checkpoint: delete it") from error
 
     def _write(self, state: dict[str, Any]) -> None:
-        temporary = self.path.with_suffix(".part")
-        torch.save(state, temporary)
-        os.replace(temporary, self.path)
+        content = io.BytesIO()  # torch would turn an error of writing into one of its own
+        torch.save(state, content)
+        with whole_file(self.path, error=StateError) as stream:
+            stream.write(content.getbuffer())

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dgtrees.data.encoder import CATEGORY, MISSING, NUMBER
+from dgtrees.data.writing import check_target, whole_file
 from dgtrees.model import c_source as source
 from dgtrees.model.portable import CLASSES, VALUES, Portable, portable
 from dgtrees.model.text import on_one_line
@@ -61,8 +62,12 @@ def export_c(
     name = c_name(file) if name is None else name
     texts = c_texts(model, name, name if path is None else file)
     if path is not None:
-        for target, text in zip((Path(path), Path(path).with_suffix(".h")), texts, strict=True):
-            target.write_text(text, encoding="utf-8", newline="\n")
+        files = Path(path), Path(path).with_suffix(".h")
+        for target in files:  # both, or none
+            check_target(target)
+        for target, text in zip(files, texts, strict=True):
+            with whole_file(target, text=True) as stream:
+                stream.write(text)
     return texts
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
+from dgtrees.data.writing import whole_file
 from dgtrees.model.portable import Portable, portable
 from dgtrees.model.rules import checked_class_names, leaf_functions
 from dgtrees.model.text import count_leaves, describe_leaf, joined, linear_terms
@@ -74,7 +74,8 @@ def export_dot(
     )
     text = picture.text()
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
+        with whole_file(path, text=True) as stream:
+            stream.write(text)
     return text
 
 

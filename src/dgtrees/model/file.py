@@ -9,24 +9,26 @@ Layout, all integers little-endian::
     header    JSON: what the model is, and name, dtype, shape, offset of every array
     arrays    raw bytes, each at a multiple of 64 from the start of the array part
 
-Reading checks every length, the checksum, dtypes and shapes before an array is made, and says
-what was expected and what was found.
+Reading checks every length, the checksum, every field of the header (`model.header` has the table),
+dtypes and shapes before an array is made, and says what was expected and what was found.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import struct
-import tempfile
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dgtrees.data.schema import shown
+from dgtrees.data.writing import whole_file
 from dgtrees.errors import ModelFileError
+from dgtrees.model.header import HEADERS, check_header
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = [
@@ -44,6 +46,7 @@ MAGIC = b"DGTREES\n"
 FORMAT_VERSION = 1
 _PREFIX = struct.Struct("<8sIQ32s")
 _ALIGNMENT = 64
+_MOST_AXES = 3
 _BY_NODE = ("weights", "bias", "left", "right")
 _BY_LEAF = ("leaf_values", "leaf_weights")
 _DTYPES: dict[str, np.dtype] = {"<f8": np.dtype("<f8"), "<i4": np.dtype("<i4")}
@@ -67,81 +70,85 @@ def write(path: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> N
     body = b"".join([text, *blocks])
     prefix = _PREFIX.pack(MAGIC, FORMAT_VERSION, len(text), hashlib.sha256(body).digest())
 
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise ModelFileError(f"{path}: there is no folder {path.parent}: create it first")
-    if path.is_dir():
-        raise ModelFileError(f"{path}: must be a file, and is a folder: add a file name")
-    path = path.resolve()  # what a link points to is replaced, not the link
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.chmod(temporary, 0o644)  # mkstemp's files are for their owner only; models are to be read
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(prefix)
-            stream.write(body)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with whole_file(path, error=ModelFileError) as stream:
+        stream.write(prefix)
+        stream.write(body)
 
 
 def read(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Header and arrays of a model file, checked."""
-    path = Path(path)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error.strerror})") from error
-    if content[: len(MAGIC)] != MAGIC:
+    start, body = _parts_of(Path(path))
+    if start[: len(MAGIC)] != MAGIC:
         raise ModelFileError(
             f"{path}: a dgtrees model starts with {MAGIC!r}, this file with "
-            f"{content[: len(MAGIC)]!r}: is it the right file?"
+            f"{start[: len(MAGIC)]!r}: is it the right file?"
         )
-    if len(content) < _PREFIX.size:
+    if len(start) < _PREFIX.size:
         raise ModelFileError(
-            f"{path}: truncated, {len(content)} bytes of at least {_PREFIX.size}: copy it again"
+            f"{path}: truncated, {len(start)} bytes of at least {_PREFIX.size}: copy it again"
         )
-    _, version, header_length, checksum = _PREFIX.unpack_from(content)
+    _, version, header_length, checksum = _PREFIX.unpack(start)
     if version != FORMAT_VERSION:
         raise ModelFileError(
             f"{path}: format version {version}, this library reads version {FORMAT_VERSION}: "
             "use the dgtrees that wrote it, or save the model again"
         )
-    body = memoryview(content)[_PREFIX.size :]
     found = hashlib.sha256(body).digest()
     if found != checksum:
         raise ModelFileError(
             f"{path}: damaged, SHA-256 of the content is {found.hex()[:16]}.. where the file says "
             f"{checksum.hex()[:16]}..: copy it again"
         )
+    header: Any = None
     try:
         header = json.loads(bytes(body[:header_length]))
+        check_header(header)
         arrays = _arrays(header, body[header_length:])
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path}: not a valid model ({error})") from error
+    except (ValueError, RecursionError) as error:  # the latter: lists within lists, by thousands
+        kind = header.get("kind") if isinstance(header, dict) else None
+        what = kind if isinstance(kind, str) and kind in HEADERS else "model"
+        raise ModelFileError(f"{path}: not a valid {what} ({error}): save it again") from error
     return header, arrays
 
 
+def _parts_of(path: Path) -> tuple[bytes, memoryview]:
+    """What comes before the header and, if that is a model's, the rest."""
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(_PREFIX.size)
+            rest = stream.read() if start.startswith(MAGIC) else b""
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
+        reason = getattr(error, "strerror", None) or error
+        raise ModelFileError(f"{path}: cannot be read ({reason}): check the path") from error
+    return start, memoryview(rest)
+
+
 def _arrays(header: dict[str, Any], data: memoryview) -> dict[str, np.ndarray]:
+    """The arrays, which must lie side by side as `write` puts them, with zeros between."""
     if header["array_bytes"] != len(data):
         raise ValueError(f"header says {header['array_bytes']} bytes of arrays, found {len(data)}")
-    arrays = {}
+    arrays, start = {}, 0
     for name, entry in header["arrays"].items():
         if entry["dtype"] not in _DTYPES:
             known = ", ".join(_DTYPES)
-            raise ValueError(f"array {name} has dtype {entry['dtype']}, known are {known}")
+            raise ValueError(f"array {name} has dtype {shown(entry['dtype'])}, known are {known}")
         shape = tuple(entry["shape"])
-        if not all(isinstance(size, int) and size >= 0 for size in shape):
-            raise ValueError(f"array {name} has shape {shape}")
+        if len(shape) > _MOST_AXES or any(size < 0 for size in shape):
+            raise ValueError(f"array {name} has shape {shown(shape)}")
         dtype = _DTYPES[entry["dtype"]]
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        start = entry["offset"]
-        if not (isinstance(start, int) and start >= 0 and start + size <= len(data)):
+        end = start + prod(shape) * dtype.itemsize
+        following = end + -end % _ALIGNMENT
+        if entry["offset"] != start or following > len(data):
             raise ValueError(
-                f"array {name} of shape {shape} needs bytes {start}..{start + size}, "
-                f"there are {len(data)}"
+                f"array {name} of shape {shown(shape)} needs bytes {start}..{end} of "
+                f"{len(data)}, the header says from {entry['offset']}"
             )
-        arrays[name] = np.frombuffer(data[start : start + size], dtype).reshape(shape)
+        if any(data[end:following]):
+            raise ValueError(f"array {name} of shape {shown(shape)} is longer than its shape")
+        arrays[name] = np.frombuffer(data[start:end], dtype).reshape(shape)
+        start = following
+    if start != len(data):
+        raise ValueError(f"header tells of {start} bytes of arrays, found {len(data)}")
     return arrays
 
 

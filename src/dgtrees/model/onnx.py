@@ -8,12 +8,12 @@ Everything is computed in float64. Needs the package onnx; a runtime such as onn
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dgtrees.data.encoder import NUMBER, Column
+from dgtrees.data.writing import whole_file
 from dgtrees.model.onnx_graph import Graph, fixed_order_dot
 from dgtrees.model.onnx_routing import leaves_of_rows
 from dgtrees.model.portable import CLASSES, VALUES, Portable, portable
@@ -84,7 +84,8 @@ def export_onnx(
         ir_version=IR_VERSION,
     )
     if path is not None:
-        Path(path).write_bytes(whole.SerializeToString())
+        with whole_file(path) as stream:
+            stream.write(whole.SerializeToString())
     return whole
 
 

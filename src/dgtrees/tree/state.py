@@ -16,6 +16,7 @@ from numba import njit
 from scipy.special import erf
 
 __all__ = [
+    "NOT_NEGATIVE",
     "SCRATCH",
     "Arena",
     "Settings",
@@ -102,6 +103,12 @@ class State(NamedTuple):
 
 SCRATCH = ("x", "activations", "value", "reach", "scores", "probabilities")
 """Fields of a state that hold nothing between two calls."""
+
+NOT_NEGATIVE = (
+    "node_square", "leaf_square", "slope_square", "square", "absolute", "inverse_scale",
+    "baseline_counts",
+)  # fmt: skip
+"""Fields of a state whose square roots and quotients are taken."""
 
 
 LAYOUT = float(crc32(repr((Settings._fields, State._fields)).encode()))

@@ -1,0 +1,158 @@
+"""The fields of a model file's header, for every kind of model: one table.
+
+What a field may be is said here and nowhere else, but for two things that have tables of their
+own: recipes (`learn.recipe`, `bandit.recipe`) and columns (`data.encoder`). Everything is checked
+before an array is made. How fields and arrays must fit each other is said where they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from dgtrees.data.encoder import COLUMN
+from dgtrees.data.schema import (
+    Check,
+    any_name,
+    choice,
+    flag,
+    items,
+    maybe,
+    number,
+    plain,
+    record,
+    shown,
+    text,
+    whole,
+)
+from dgtrees.errors import ModelFileError
+from dgtrees.tree.forest import COMBINATIONS
+
+__all__ = ["ARRAYS", "HEADERS", "check_arrays", "check_header", "refusing"]
+
+_COUNT = whole(0, 2**63 - 1)
+_FINITE = number()
+_ANY = number(finite=False)  # scores and losses of training, which may have diverged
+
+
+def _told(value: Any, name: str) -> None:
+    """A field of a policy's recipe: plain, or a rule with fields of its own."""
+    (any_name(plain) if isinstance(value, dict) else plain)(value, name)
+
+
+_FILE: dict[str, Check] = {
+    "library_version": text(),
+    "kind": text(),
+    "arrays": any_name(record({"dtype": text(), "shape": items(whole()), "offset": whole()})),
+    "array_bytes": _COUNT,
+}
+_TABLE = {
+    "parameters": any_name(plain),
+    "recipe": maybe(any_name(plain)),
+    "encoder": items(COLUMN, least=1),
+    "feature_names": maybe(items(text(), least=1)),
+    "n_features": whole(1, 2**31 - 1),
+}
+_CLASSES = {
+    "classes": items(plain, least=1),
+    "classes_dtype": text(r"[<>|=]?[biufUO]\d{0,9}"),
+}
+_VALUES = {
+    "single_output": flag,
+    "outputs": whole(1, 2**31 - 1),
+    "target_range": items(items(_FINITE, least=1), 2, 2),
+}
+_TREE = {
+    "history": any_name(items(_ANY)),
+    "n_iter": _COUNT,
+    "best_score": maybe(_ANY),
+}
+_FOREST = {"oob_score": maybe(_ANY), "combine": choice(*COMBINATIONS)}
+_POLICY = {
+    "recipe_name": maybe(text()),
+    "recipe": any_name(_told),
+    "encoder": maybe(items(COLUMN, least=1)),
+    "policy": text(r"[0-9a-f]{32}"),
+    "seed": text(r"[0-9]{1,19}"),
+    "n_decisions": _COUNT,
+    "n_features": maybe(whole(1, 2**31 - 1)),
+}
+_ONLINE = {
+    "max_depth": whole(1, 62),
+    "leaf": choice("constant", "linear"),
+    "random_state": maybe(_COUNT),
+}
+_ACTIONS = {"n_actions": whole(2, 2**31 - 1), "loss_range": items(_FINITE, 2, 2)}
+_RANGE = {
+    "low": _FINITE,
+    "high": _FINITE,
+    "feedback": choice("one-point", "two-point"),
+    "delta": _FINITE,
+}
+
+_CLASSIFIER = {**_FILE, **_TABLE, **_CLASSES, **_TREE}
+_REGRESSOR = {**_FILE, **_TABLE, **_VALUES, **_TREE}
+HEADERS: dict[str, dict[str, Check]] = {
+    "DGTClassifier": _CLASSIFIER,
+    "DGTRegressor": _REGRESSOR,
+    "DGTForestClassifier": {**_FILE, **_TABLE, **_CLASSES, **_FOREST},
+    "DGTForestRegressor": {**_FILE, **_TABLE, **_VALUES, **_FOREST},
+    "DGTBandit": {**_FILE, **_POLICY, "parameters": record({**_ONLINE, **_ACTIONS})},
+    "DGTContinuousBandit": {**_FILE, **_POLICY, "parameters": record({**_ONLINE, **_RANGE})},
+    "TAOClassifier": _CLASSIFIER,
+    "TAORegressor": _REGRESSOR,
+}
+"""Kind of a model to what its header holds: these fields, and no others."""
+
+_PARTS = {
+    "weights": ("<f8", 2),
+    "bias": ("<f8", 1),
+    "left": ("<i4", 1),
+    "right": ("<i4", 1),
+    "leaf_values": ("<f8", 2),
+    "leaf_weights": ("<f8", 3),
+}
+ARRAYS: dict[str, tuple[str, int]] = {
+    "feature_importances": ("<f8", 1),
+    "leaf_rows": ("<f8", 1),
+    "encoded_feature_scale": ("<f8", 1),
+    "intervals.typical_spread": ("<f8", 1),
+    "intervals.errors": ("<f8", 2),
+    "forest.n_nodes": ("<i4", 1),
+    **{f"{whole}.{name}": form for whole in ("tree", "forest") for name, form in _PARTS.items()},
+}
+"""Name of an array to its type and number of axes; a policy's are those of its state."""
+
+
+def check_header(header: Any) -> None:
+    """Refuse a header that is not as the table says."""
+    if not isinstance(header, dict):
+        raise ValueError(f"the header must be an object with fields, got {shown(header)}")
+    for name in ("arrays", "array_bytes"):
+        if name not in header:
+            raise ValueError(f"the header must have the field {name}, and does not")
+        _FILE[name](header[name], name)
+    kind = header.get("kind")
+    if isinstance(kind, str) and kind in HEADERS:
+        record(HEADERS[kind])(header, "header")
+
+
+def check_arrays(arrays: Mapping[str, Any]) -> None:
+    """Refuse arrays of an estimator that are not as the table says."""
+    for name, array in arrays.items():
+        found = array.dtype.str, array.ndim
+        if ARRAYS.get(name) != found:
+            wanted = ARRAYS.get(name, "not to be there")
+            raise ValueError(f"array {name} must be {wanted}, the file has {found}")
+
+
+@contextmanager
+def refusing(kind: type) -> Iterator[None]:
+    """Say which model a file failed to be."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        said = " ".join((str(error) if isinstance(error, ValueError) else repr(error)).split())
+        short = said if len(said) <= 300 else f"{said[:297]}..."
+        raise ModelFileError(f"not a valid {kind.__name__} ({short}): save it again") from error
