@@ -12,7 +12,8 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
-from numba import njit
+
+from dgtrees.tree.compiled import njit
 
 __all__ = [
     "SCRATCH",
