@@ -12,7 +12,7 @@ import typer
 from typer.main import get_command
 
 from dgtrees import __version__
-from dgtrees.cli import data, explain, export, fit, paper, predict, show, simulate, tune
+from dgtrees.cli import data, explain, export, fit, paper, predict, show, simulate, tune, warmup
 from dgtrees.cli.parsing import Command, is_usage_error
 from dgtrees.cli.terminal import say
 from dgtrees.errors import DGTreesError
@@ -54,6 +54,7 @@ app.command("explain", cls=Command)(explain.explain)
 app.command("export", cls=Command)(export.export)
 app.command("tune", cls=Command)(tune.tune)
 app.command("simulate", cls=Command)(simulate.simulate)
+app.command("warmup", cls=Command)(warmup.warmup)
 app.add_typer(data.app, name="data")
 app.add_typer(paper.app, name="paper")
 
