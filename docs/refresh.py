@@ -1,104 +1,81 @@
-"""Bring pages up to date: run their examples, and write the command's options down.
+"""Bring pages and their pictures up to date: `python -m docs.refresh [PAGE ...]`, all by default.
 
-    python docs/refresh.py docs/quickstart.md docs/command.md
-
-* What a ``python`` block prints becomes the ``text`` block that follows it.
-* Lines of a ``console`` block that begin with ``$`` are run, and their output follows each.
-* Between ``<!-- options: dgt fit -->`` and ``<!-- end -->`` comes a table of the command's options.
-
-A page's blocks share one folder, which is thrown away; pictures in it are kept in docs/images.
+The examples are run as docs/pages.py says. Seconds on a page stay as they are if nothing else has
+changed on their line, and so do pictures that already state what they should. What a picture states
+is kept in it, for the tests.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
-import os
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
-import matplotlib as mpl
-from typer.main import get_command
+from docs.pages import (
+    ARITHMETIC,
+    arithmetic,
+    differences,
+    fresh,
+    pages,
+    picture,
+    statement_of,
+    without_seconds,
+)
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
-PYTHON = r"```python\n(?P<code>.*?)```(?P<after>\n\n```text\n.*?```)?"
-CONSOLE = r"```console\n(?P<lines>.*?)```"
-OPTIONS = r"<!-- options: (?P<command>[\w ]+) -->.*?<!-- end -->"
-BLOCK = re.compile("|".join((PYTHON, CONSOLE, OPTIONS)), re.DOTALL)
+LARGEST = 150_000
+"""Bytes a picture may have, so that its page loads quickly."""
 
 
-def refresh(page: Path) -> None:
-    """Rewrite one page in place."""
-    namespace: dict[str, object] = {}
-
-    def run(match: re.Match[str]) -> str:
-        if match["command"] is not None:
-            table = option_table(match["command"].split())
-            return f"<!-- options: {match['command']} -->\n{table}\n<!-- end -->"
-        if match["lines"] is not None:
-            return f"```console\n{console(match['lines'])}```"
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(match["code"], page.name, "exec"), namespace)
-        block = f"```python\n{match['code']}```"
-        if printed.getvalue().strip():
-            block += f"\n\n```text\n{printed.getvalue().strip()}\n```"
-        return block
-
-    images = Path(__file__).parent / "images"
+def refresh(page: Path) -> bool:
+    """Rewrite a page and its pictures where they differ from what the examples give now."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        text = BLOCK.sub(run, page.read_text())
-        for picture in Path(folder).glob("*.png"):
-            images.mkdir(exist_ok=True)
-            shutil.copy(picture, images / f"{page.stem}-{picture.name}")
-    page.write_text(text)
+        text, stated = fresh(page)
+        old = [name for name in stated if not stated_alike(picture(page, name), stated[name])]
+        for name in old:
+            keep(Path(name), picture(page, name), stated[name])
+    said = page.read_text()
+    changed = differences(said, text)
+    page.write_text(with_old_seconds(said, text))
+    print(f"{page.name}: {', '.join([*old, *changed[:1]]) or 'up to date'}", flush=True)
+    return bool(old or changed)
 
 
-def console(lines: str) -> str:
-    """A console block with the output of its commands."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    text = ""
-    for line in lines.splitlines():
-        if line.startswith("$ "):
-            done = subprocess.run(
-                line[2:],
-                shell=True,
-                text=True,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env=os.environ | {"PATH": path},
-            )
-            text += f"{line}\n{done.stdout}"
-    return text
+def stated_alike(path: Path, statement: str) -> bool:
+    """Whether a picture is there and states that already."""
+    return path.exists() and not differences(statement_of(path), statement)
 
 
-def option_table(path: list[str]) -> str:
-    """A command's arguments and options as a Markdown table."""
-    from dgtrees.cli.app import app
+def with_old_seconds(said: str, found: str) -> str:
+    """What was found, in lines that were there already as long as only seconds differ."""
+    old = {without_seconds(line): line for line in said.split("\n")}
+    return "\n".join(old.get(without_seconds(line), line) for line in found.split("\n"))
 
-    command: Any = get_command(app)
-    for name in path[1:]:
-        command = command.commands[name]
-    lines = ["| | |", "|---|---|"]
-    for parameter in command.params:
-        if parameter.name in ("help", "install_completion", "show_completion"):
-            continue
-        if parameter.param_type_name == "argument":
-            name = f"`{parameter.name.upper()}`"
-        else:
-            name = ", ".join(f"`{option}`" for option in parameter.opts + parameter.secondary_opts)
-        default = parameter.default
-        shown = default not in (None, False, ()) and not callable(default)
-        lines.append(f"| {name} | {parameter.help}{f' Default: `{default}`.' if shown else ''} |")
-    return "\n".join(lines)
+
+def keep(saved: Path, target: Path, statement: str) -> None:
+    """Store a picture in 256 colours, which all of them can do with, and what it states."""
+    image = Image.open(saved).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    info = PngInfo()
+    info.add_itxt("Description", statement)
+    target.parent.mkdir(exist_ok=True)
+    image.save(target, optimize=True, pnginfo=info)
+    size = target.stat().st_size
+    if size > LARGEST:
+        raise SystemExit(f"{target.name} must have at most {LARGEST:,} bytes, got {size:,}")
+
+
+def main(names: list[str]) -> None:
+    """Refresh pages, and note under which arithmetics they are as they are."""
+    mine, known = arithmetic(), ARITHMETIC.read_text().split() if ARITHMETIC.exists() else []
+    if names and mine not in known:
+        raise SystemExit("this machine rounds in its own way, so refresh all pages: name none")
+    chosen = [Path(name).resolve() for name in names] or pages()
+    if sum(refresh(page) for page in chosen):
+        known = []
+    ARITHMETIC.write_text("\n".join(dict.fromkeys([*known, mine])) + "\n")
 
 
 if __name__ == "__main__":
-    mpl.use("Agg")
-    os.environ.setdefault("COLUMNS", "100")
-    for name in sys.argv[1:]:
-        refresh(Path(name).resolve())
+    main(sys.argv[1:])
