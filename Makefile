@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SET_UP := .venv/.set-up
 
-.PHONY: demo test check bench accuracy agreement bandit paper paper-smoke docs gallery refresh format clean help
+.PHONY: demo test check bench accuracy agreement bandit paper paper-smoke docs refresh format clean help
 
 help:
 	@echo "make demo      train trees on two bundled data sets, compare, draw: results in demo/"
@@ -13,7 +13,7 @@ help:
 	@echo "make check     style, types, architecture, documentation"
 	@echo "make bench     speed, as ratios measured side by side"
 	@echo "make accuracy  the default recipe on the paper's data sets (needs the data: DGTREES_DATA)"
-	@echo "make gallery   the pictures of docs/gallery.md, drawn anew"
+	@echo "make refresh   run the examples of README and docs; write what they print, and their pictures"
 	@echo "make bandit    the same as streams of queries, 3 seeds"
 	@echo "make paper     every table and figure of the paper, cheapest runs first; stop and go on at will"
 	@echo "make paper-smoke  the same on bundled data, in a minute or two"
@@ -44,10 +44,7 @@ format: $(SET_UP)
 	$(BIN)/ruff format .
 
 refresh: $(SET_UP)
-	$(BIN)/python docs/refresh.py docs/quickstart.md docs/tables.md docs/command.md docs/data.md docs/bandits.md docs/explain.md docs/export.md docs/forests.md docs/speed.md
-
-gallery: $(SET_UP)
-	$(BIN)/python docs/gallery.py
+	$(BIN)/python -m docs.refresh
 
 docs: $(SET_UP)
 	$(BIN)/mkdocs serve
@@ -55,6 +52,7 @@ docs: $(SET_UP)
 bench: $(SET_UP)
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.bandit_speed
+	$(BIN)/python -m benchmarks.readers
 
 accuracy: $(SET_UP)
 	$(BIN)/dgt paper run --table 1 --table 2 --method dgt-default
