@@ -21,7 +21,7 @@ from tests.exported import COMPILER, STRICT, CModel, OnnxModel, boundary_rows, r
 import dgtrees
 from benchmarks.data import data_folder
 from dgtrees import DGTClassifier, DGTRegressor, ObliqueForest, ObliqueTree
-from dgtrees.data import catalog
+from dgtrees.paper import catalog
 from dgtrees.model import file as model_file
 
 RANDOM, TRAINED = (16, 54, 90, 784), ("pendigits", "covtype", "mnist", "ailerons")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dgtrees.data import catalog
+from dgtrees.paper import catalog
 
 _MIRROR = Path(__file__).resolve().parents[2] / "shared" / "datasets"
 

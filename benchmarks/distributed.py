@@ -30,7 +30,7 @@ from rich.table import Table
 
 from benchmarks.data import data_folder
 from dgtrees import DGTClassifier, fit_shards
-from dgtrees.data.catalog import Split, load
+from dgtrees.paper.catalog import Split, load
 from dgtrees.learn import RECIPES
 
 SHARDS = 8

@@ -16,8 +16,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from dgtrees.data.encoder import Encoder, columns_of
-from dgtrees.data.tables import read_table
+from dgtrees.tables.encoder import Encoder, columns_of
+from dgtrees.tables.table import read_table
 
 ROUNDS = 3
 

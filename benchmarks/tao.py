@@ -23,8 +23,8 @@ from rich.table import Table
 
 from benchmarks.data import data_folder
 from dgtrees import DGTClassifier, DGTRegressor
-from dgtrees.baselines import TAOClassifier, TAORegressor
-from dgtrees.data.catalog import CATALOG, Split, load
+from dgtrees.paper.baselines import TAOClassifier, TAORegressor
+from dgtrees.paper.catalog import CATALOG, Split, load
 from dgtrees.learn.recipe import POLISH_PASSES
 
 GOALS = {"pendigits": 95.7, "satimage": 86.8, "letter": 86.5, "ailerons": 1.80, "compactiv": 2.80}

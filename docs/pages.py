@@ -37,7 +37,7 @@ from PIL import Image
 from typer.main import get_command
 
 from dgtrees.cli.app import app, run
-from dgtrees.data import catalog
+from dgtrees.paper import catalog
 
 __all__ = [
     "ARITHMETIC",

@@ -9,7 +9,7 @@ from dgtrees.bandit import BanditRecipe, ContinuousDecision, Decision, Epsilon, 
 from dgtrees.bandit.explore import DecayingEpsilon, Greedy, Softmax, exploration
 from dgtrees.bandit.feedback import checked_range, loss_pair, loss_share
 from dgtrees.bandit.recipe import RECIPES
-from dgtrees.baselines import decision as rivals
+from dgtrees.paper.baselines import decision as rivals
 
 
 def test_decisions_come_back_from_json_exactly():

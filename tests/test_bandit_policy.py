@@ -22,7 +22,7 @@ from dgtrees.bandit import (
     evaluate,
 )
 from dgtrees.bandit.recipe import RECIPES
-from dgtrees.data.encoder import Encoder, columns_of
+from dgtrees.tables.encoder import Encoder, columns_of
 from dgtrees.errors import ModelFileError, StateError
 from dgtrees.model import file as model_file
 from dgtrees.tree.state import views

@@ -8,7 +8,7 @@ import pytest
 
 from dgtrees import DGTBandit, DGTContinuousBandit
 from dgtrees.bandit import Greedy, simulate
-from dgtrees.data.encoder import Encoder, columns_of
+from dgtrees.tables.encoder import Encoder, columns_of
 
 mpl.use("Agg")
 rng = np.random.default_rng(0)
@@ -142,7 +142,7 @@ def test_plot_shows_both_lines():
 
 
 def test_rivals_play_the_same_stream():
-    from dgtrees.baselines import EpsilonGreedyLinear, LinearContinuousBandit
+    from dgtrees.paper.baselines import EpsilonGreedyLinear, LinearContinuousBandit
 
     X = np.random.default_rng(0).normal(size=(600, 2))
     y = (X[:, 0] > 0).astype(int)
@@ -205,7 +205,7 @@ def test_a_python_loss_leaves_the_encoder_where_it_is():
 
 
 def test_rivals_are_checked_before_they_learn():
-    from dgtrees.baselines import EpsilonGreedyLinear
+    from dgtrees.paper.baselines import EpsilonGreedyLinear
 
     y = (X[:, 0] > 0).astype(int)
     for change in ({"X_test": X[:5, :3], "y_test": y[:5]}, {"X": np.full_like(X, np.nan)}):

@@ -25,8 +25,8 @@ from dgtrees import (
     export_onnx,
 )
 from dgtrees.cli.app import app, run
-from dgtrees.data.catalog import CATALOG, data_folder, status
-from dgtrees.data.tables import read_table
+from dgtrees.paper.catalog import CATALOG, data_folder, status
+from dgtrees.tables.table import read_table
 
 ROOT = Path(__file__).parents[1]
 QUICK = ["--max-depth", "3", "--max-epochs", "4"]

@@ -52,7 +52,7 @@ def obeyed(text: str) -> set[str]:
     return {c for c in text if not c.isprintable() and c != "\n"}
 
 
-@pytest.mark.parametrize("module", ["dgtrees.cli.app", "typer", "numpy", "dgtrees.data.tables"])
+@pytest.mark.parametrize("module", ["dgtrees.cli.app", "typer", "numpy", "dgtrees.tables.table"])
 def test_an_interrupt_during_imports_is_one_line_and_130(module, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTS)
     path = os.pathsep.join([str(tmp_path), *sys.path])

@@ -75,7 +75,7 @@ print(sorted({'torch', 'sklearn', 'onnx', 'onnxruntime', 'matplotlib'} & set(sys
     assert run(code) == "[]"
 
 
-COMPILED = ("compiled.py", "lanes.py")
+COMPILED = ("compiled.py", "dot.py")
 
 
 def test_only_kernels_use_numba_and_only_the_command_prints():

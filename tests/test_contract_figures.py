@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.paper import data, experiment, report
-from benchmarks.paper.tables import Found
+from dgtrees.paper import experiment, report, splits
+from dgtrees.paper.report_tables import Found
 
 ROOT = Path(__file__).parents[1]
 KNOWN = experiment.experiments()
@@ -67,7 +67,7 @@ PRICES = {
 
 def recorded(name, dataset, method="dgt-default"):
     summary = Found(KNOWN[name], KNOWN, MADE).summary(dataset, method)
-    return summary.text(data.facts(dataset).digits)
+    return summary.text(splits.facts(dataset).digits)
 
 
 def rows(page, first):
@@ -124,7 +124,7 @@ def test_the_page_on_policies_has_the_recorded_errors(row):
 
 @pytest.mark.data
 def test_the_report_was_written_from_these_records(tmp_path, monkeypatch):
-    if not all(data.present(dataset) for _, dataset, _ in MADE.made):
+    if not all(splits.present(dataset) for _, dataset, _ in MADE.made):
         pytest.skip("the report counts the runs that are left, and data sets are absent here")
     monkeypatch.setattr(report, "_picture", lambda found, folder: None)
     for path in report.write(experiment.RESULTS, tmp_path):

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import dgtrees
-from dgtrees import baselines, learn
+from dgtrees.paper import baselines
+from dgtrees import learn
 
 LAZY = [dgtrees, learn, baselines]
 SOURCE = Path(dgtrees.__file__).parents[1]
@@ -24,7 +25,7 @@ import numpy as np
 from dgtrees import DGTBandit, DGTClassifier, DGTContinuousBandit, DGTForestRegressor, DGTRegressor
 from dgtrees import DGTreesError, Recipe, explain, export_text, fit_shards, load, plot_tree
 from dgtrees.bandit import Epsilon
-from dgtrees.baselines import LinUCB
+from dgtrees.paper.baselines import LinUCB
 from dgtrees.learn import RECIPES
 
 
@@ -61,7 +62,7 @@ WRONG = """
 import dgtrees
 from dgtrees import DGTBandit, DGTClassifier, Recipe
 from dgtrees import NoSuchThing  # attr-defined
-from dgtrees.baselines import Nobody  # attr-defined
+from dgtrees.paper.baselines import Nobody  # attr-defined
 from dgtrees.learn import Nothing  # attr-defined
 
 DGTClassifier(max_dpeth=3)  # call-arg

@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris
 
 import dgtrees
 from dgtrees import DGTForestClassifier, DGTForestRegressor
-from dgtrees.data.rows import bootstrap
+from dgtrees.tables.examples import bootstrap
 from dgtrees.errors import ModelFileError, StateError
 from dgtrees.estimators.intervals import Intervals
 

@@ -5,8 +5,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from dgtrees import DGTClassifier, DGTForestClassifier, DGTForestRegressor, DGTRegressor
-from dgtrees.baselines import LCNClassifier
-from dgtrees.data.encoder import Encoder
+from dgtrees.paper.baselines import LCNClassifier
+from dgtrees.tables.encoder import Encoder
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 4))

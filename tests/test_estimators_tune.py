@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from dgtrees.data.fingerprint import fingerprint
+from dgtrees.tables.fingerprint import fingerprint
 from dgtrees.errors import StateError
 from dgtrees.estimators.tune import Search
 

@@ -12,11 +12,11 @@ import reference
 from dgtrees.learn import TrainableTree, module, quantizers
 from dgtrees.learn.quantizers import QUANTIZERS, AnnealedSigmoid
 from dgtrees.learn.recipe import QUANTIZER_NAMES
-from dgtrees.tree import kernels
+from dgtrees.tree import gradient
 
 seeds = st.integers(0, 2**31 - 1)
 FORMS = ("SUM_EQUAL", "SUM_GENERAL", "PRODUCT", "HARD")
-CONSTANTS = {name: getattr(kernels, name) for name in FORMS}
+CONSTANTS = {name: getattr(gradient, name) for name in FORMS}
 
 
 def make(seed, **options):
@@ -70,7 +70,7 @@ def test_output_and_every_gradient_are_the_references(seed, height, n_layers, le
 def test_torch_closed_form_equals_the_numba_kernel(form, seed, height):
     rng = np.random.default_rng(seed)
     decisions = torch.tensor(rng.uniform(-1, 1, size=(9, 2**height - 1)))
-    if form == kernels.SUM_EQUAL:
+    if form == gradient.SUM_EQUAL:
         decisions = 0.7 * decisions.sign()
     scores = torch.tensor(rng.normal(size=(9, 2**height)))
     fast = module.decision_gradient(decisions, scores, form)
@@ -90,7 +90,7 @@ def test_the_path_for_other_devices_gives_the_same(quantizer, leaf, path, monkey
     wanted = gradients(tree, wanted_output, target)
     for place in (module, quantizers):
         monkeypatch.setattr(place, "compiled", lambda tensor: False)
-    monkeypatch.setattr(module, "kernels", SimpleNamespace(**CONSTANTS))  # no kernel is in reach
+    monkeypatch.setattr(module, "gradient", SimpleNamespace(**CONSTANTS))  # no kernel is in reach
     output = tree(x)
     torch.testing.assert_close(output, wanted_output)
     for mine, other in zip(gradients(tree, output, target), wanted, strict=True):

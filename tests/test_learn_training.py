@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from dgtrees.data.rows import Examples
-from dgtrees.learn import batch, refine
+from dgtrees.tables.examples import Examples
+from dgtrees.learn import loop, refine
 from dgtrees.learn.losses import cross_entropy, squared
 from dgtrees.learn.recipe import RECIPES, Recipe
 from dgtrees.learn.scaling import moments
@@ -61,19 +61,19 @@ def test_the_cosine_starts_at_the_rate_and_ends_at_zero_in_every_cycle(restarts)
     recipe = Recipe(restarts=restarts)
     cycle = 1 / (restarts + 1)
     for start in range(restarts + 1):
-        assert batch._schedule(recipe, start * cycle + 1e-9) == pytest.approx(1.0)
-        assert batch._schedule(recipe, (start + 1) * cycle - 1e-9) == pytest.approx(0.0)
-        assert batch._schedule(recipe, (start + 0.5) * cycle) == pytest.approx(0.5)
-    assert batch._schedule(Recipe(schedule="constant"), 0.9) == 1.0
+        assert loop._schedule(recipe, start * cycle + 1e-9) == pytest.approx(1.0)
+        assert loop._schedule(recipe, (start + 1) * cycle - 1e-9) == pytest.approx(0.0)
+        assert loop._schedule(recipe, (start + 0.5) * cycle) == pytest.approx(0.5)
+    assert loop._schedule(Recipe(schedule="constant"), 0.9) == 1.0
 
 
 def test_leaves_have_their_own_rate_and_wide_inputs_a_smaller_one():
     recipe = Recipe(learning_rate=1e-2, leaf_learning_rate=1e-1, reference_features=32)
     rates = {}
     for d in (8, 128):
-        module = batch.make_module(d, 2, 3, "constant", recipe)
-        optimizer = batch.make_optimizer(module, recipe)
-        batch._set_rates(optimizer, recipe, recipe.node_rate(1000, d), 0.0)
+        module = loop.make_module(d, 2, 3, "constant", recipe)
+        optimizer = loop.make_optimizer(module, recipe)
+        loop._set_rates(optimizer, recipe, recipe.node_rate(1000, d), 0.0)
         rates[d] = [group["lr"] for group in optimizer.param_groups]
     assert rates[8] == pytest.approx([1e-2, 1e-1])
     assert rates[128] == pytest.approx([5e-3, 1e-1])
@@ -90,13 +90,13 @@ def test_wide_rows_bear_more_noise_and_many_rows_less_noise_and_a_smaller_rate()
 
 
 def test_penalties_are_gradients_of_l1_and_l2():
-    module = batch.make_module(3, 1, 2, "constant", Recipe())
+    module = loop.make_module(3, 1, 2, "constant", Recipe())
     x = torch.randn(5, 3)
     results = []
     for l1, l2 in ((0.0, 0.0), (0.3, 0.2)):
         module.zero_grad()
         module(x).sum().backward()
-        batch._add_penalty(module, Recipe(l1=l1, l2=l2))
+        loop._add_penalty(module, Recipe(l1=l1, l2=l2))
         results.append(module.layers[0].weight.grad.clone())
     weight = module.layers[0].weight.detach()
     torch.testing.assert_close(results[1] - results[0], 0.3 * weight.sign() + 0.4 * weight)
@@ -130,7 +130,7 @@ def test_averaged_weights_are_what_is_delivered():
     # With validation rows the weights that were scored are the weights that are kept.
     checked = trainer(rows, recipe)
     result = checked.fit(rows, validation=rows)
-    score = batch.evaluate(checked.module, checked._rows(rows), False, squared)
+    score = loop.evaluate(checked.module, checked._rows(rows), False, squared)
     assert score["rmse"] == pytest.approx(result.best_score)
     assert result.best_score == min(result.history["val_rmse"])
 
@@ -160,7 +160,7 @@ def test_a_row_teaches_only_the_nodes_it_passes_once_gradients_are_local():
 
 
 def test_relative_noise_grows_with_the_value():
-    pool = batch.NoisePool(torch.Generator().manual_seed(0), 4000)
+    pool = loop.NoisePool(torch.Generator().manual_seed(0), 4000)
     x = torch.tensor([0.0, 1.0, 30.0]).repeat(1000, 1)
     spread = (pool.add_to(x, 0.1, relative=0.2) - x).std(dim=0)
     expected = (0.1**2 + (0.2 * x[0]) ** 2).sqrt()
@@ -282,12 +282,12 @@ def test_rows_of_single_precision_are_scaled_without_a_warning():
 @pytest.mark.parametrize("name", ["adamw", "rmsprop", "sgd"])
 def test_optimizers_do_what_those_of_torch_do_to_the_last_bit(name, weight_decay, momentum):
     recipe = Recipe(optimizer=name, momentum=momentum, weight_decay=weight_decay, n_layers=3)
-    mine = batch.make_module(5, 2, 3, "linear", recipe, torch.Generator().manual_seed(0))
+    mine = loop.make_module(5, 2, 3, "linear", recipe, torch.Generator().manual_seed(0))
     other = copy.deepcopy(mine)
     groups = [
         {"params": params, "weight_decay": group["weight_decay"]}
         for params, group in zip(
-            _nodes_and_leaves(other), batch.make_optimizer(other, recipe).param_groups, strict=True
+            _nodes_and_leaves(other), loop.make_optimizer(other, recipe).param_groups, strict=True
         )
     ]
     if name == "adamw":
@@ -296,7 +296,7 @@ def test_optimizers_do_what_those_of_torch_do_to_the_last_bit(name, weight_decay
         torchs = {"rmsprop": torch.optim.RMSprop, "sgd": torch.optim.SGD}[name](
             groups, momentum=momentum
         )
-    ours = batch.make_optimizer(mine, recipe)
+    ours = loop.make_optimizer(mine, recipe)
     generator = torch.Generator().manual_seed(1)
     for step in range(12):
         x, y = (torch.randn(16, width, generator=generator) for width in (5, 2))
@@ -307,7 +307,7 @@ def test_optimizers_do_what_those_of_torch_do_to_the_last_bit(name, weight_decay
             squared(module(x), y).mean().backward()
             optimizer.step()
         if step == 5:  # as after a checkpoint
-            before, ours = ours, batch.make_optimizer(mine, recipe)
+            before, ours = ours, loop.make_optimizer(mine, recipe)
             ours.load_state_dict(copy.deepcopy(before.state_dict()))
     pairs = zip(mine.parameters(), other.parameters(), strict=True)
     assert all(torch.equal(a, b) for a, b in pairs)

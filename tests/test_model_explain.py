@@ -18,7 +18,7 @@ from dgtrees import (
     contributions,
     explain,
 )
-from dgtrees.data.encoder import Encoder, columns_of
+from dgtrees.tables.encoder import Encoder, columns_of
 from dgtrees.errors import StateError
 
 RNG = np.random.default_rng(5)

@@ -16,7 +16,7 @@ from dgtrees import (
     ObliqueTree,
     export_onnx,
 )
-from dgtrees.baselines import TELClassifier
+from dgtrees.paper.baselines import TELClassifier
 from dgtrees.errors import StateError
 from exported import OnnxModel, boundary_rows, random_tree
 

@@ -118,8 +118,8 @@ def test_code_is_compiled_anew_when_what_it_calls_has_changed(package):
     assert run(PREDICT, package)[0][-1] == "True"
     assert run(PREDICT, package)[0][-1] == "False"
     # The function that was called is routing's; what it calls is inside its compiled code.
-    lanes = package / "dgtrees" / "tree" / "lanes.py"
-    lanes.write_text(lanes.read_text() + "\n# changed\n")
+    dot = package / "dgtrees" / "tree" / "dot.py"
+    dot.write_text(dot.read_text() + "\n# changed\n")
     assert run(PREDICT, package)[0][-1] == "True"
 
 
@@ -162,7 +162,7 @@ import numpy as np
 import pandas as pd
 import dgtrees
 from dgtrees.bandit import simulate
-from dgtrees.baselines import ContextualBanditForest
+from dgtrees.paper.baselines import ContextualBanditForest
 from dgtrees.tree import forest_bandit, online
 from dgtrees.tree.compiled import COUNTS, FUNCTIONS
 

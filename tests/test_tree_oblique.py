@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import reference
 from dgtrees.tree import ObliqueTree
-from dgtrees.tree.rows import available_threads
+from dgtrees.tree.inputs import available_threads
 
 
 def random_tree(seed, height=4, d=5, outputs=2, linear=False, distinct=None):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from dgtrees.tree import ObliqueForest, ObliqueTree, lanes, routing
+from dgtrees.tree import ObliqueForest, ObliqueTree, dot, routing
 
 
 @contextmanager
@@ -102,8 +102,8 @@ def test_leaving_out_blocks_of_zeros_changes_no_sum(seed, d, density):
     blocks = [b for b in range(d // 8) if w[8 * b : 8 * b + 8].any()]
     kept = [*(w[8 * b : 8 * b + 8] for b in blocks), w[d - d % 8 :]]
     places = np.array([8 * b for b in blocks], dtype=np.int64)
-    found = lanes.block_dot(np.concatenate(kept), 0, x, 0, d, places, 0, len(blocks))
-    assert found == lanes.dot(w, x) == reference.fixed_order_dot(w, x)
+    found = dot.block_dot(np.concatenate(kept), 0, x, 0, d, places, 0, len(blocks))
+    assert found == dot.dot(w, x) == reference.fixed_order_dot(w, x)
 
 
 def test_wide_trees_of_few_weights_are_packed_by_blocks():

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.speed import prediction, training
-from dgtrees.tree.rows import available_threads
+from dgtrees.tree.inputs import available_threads
 
 PACKAGES = ("numpy", "numba", "scikit-learn", "xgboost-cpu", "lightgbm", "onnxruntime", "torch")
 

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.speed import memory
 from benchmarks.speed.contestants import OURS, ROWS, Task
 from benchmarks.speed.timing import Times, alternate
-from dgtrees.tree.rows import available_threads
+from dgtrees.tree.inputs import available_threads
 
 __all__ = ["GOALS", "goals_table", "measured", "memory_table", "times_table"]
 

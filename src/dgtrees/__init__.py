@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dgtrees.bandit import BanditRecipe, DGTBandit, DGTContinuousBandit
-    from dgtrees.baselines.tao import TAOClassifier, TAORegressor
+    from dgtrees.paper.baselines.tao import TAOClassifier, TAORegressor
     from dgtrees.errors import DGTreesError
     from dgtrees.estimators import (
         DGTClassifier,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         DGTForestRegressor,
         DGTRegressor,
     )
-    from dgtrees.estimators.shards import fit_shards
+    from dgtrees.cluster.shards import fit_shards
     from dgtrees.learn.recipe import Recipe
     from dgtrees.model.c import export_c
     from dgtrees.model.contributions import contributions
@@ -45,8 +45,8 @@ _HOMES = {
     "ObliqueForest": "dgtrees.tree",
     "ObliqueTree": "dgtrees.tree",
     "Recipe": "dgtrees.learn.recipe",
-    "TAOClassifier": "dgtrees.baselines.tao",
-    "TAORegressor": "dgtrees.baselines.tao",
+    "TAOClassifier": "dgtrees.paper.baselines.tao",
+    "TAORegressor": "dgtrees.paper.baselines.tao",
     "contributions": "dgtrees.model.contributions",
     "explain": "dgtrees.model.explain",
     "plot_tree": "dgtrees.model.plot",
@@ -54,7 +54,7 @@ _HOMES = {
     "export_dot": "dgtrees.model.dot",
     "export_onnx": "dgtrees.model.onnx",
     "export_text": "dgtrees.model.rules",
-    "fit_shards": "dgtrees.estimators.shards",
+    "fit_shards": "dgtrees.cluster.shards",
 }
 _KINDS = (
     "DGTClassifier",
@@ -115,7 +115,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file is not a model, is damaged, or is of another format version.
     """
-    from dgtrees.data.schema import shown
+    from dgtrees.schema import shown
     from dgtrees.errors import ModelFileError
     from dgtrees.model import file
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any
 
-from dgtrees.data.schema import shown
+from dgtrees.schema import shown
 
 __all__ = ["number", "shown", "whole_number"]
 

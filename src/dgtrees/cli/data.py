@@ -28,7 +28,7 @@ Folder = Annotated[
 @app.command("list", cls=Command)
 def list_data(folder: Folder = None, json: o.Json = False, quiet: o.Quiet = False) -> None:
     """List all twenty data sets: size, task, and whether they are there."""
-    from dgtrees.data import catalog
+    from dgtrees.paper import catalog
 
     found: list[dict[str, Any]] = []
     for name, known in catalog.CATALOG.items():
@@ -79,7 +79,7 @@ def fetch_data(
 ) -> None:
     """Download data sets from their publishers and verify them; those present are verified."""
     from dgtrees.cli.progress import download_bar
-    from dgtrees.data import catalog
+    from dgtrees.paper import catalog
 
     problems, places = Problems(), {}
     for name in names:

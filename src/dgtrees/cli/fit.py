@@ -196,7 +196,7 @@ def _kind(result: dict[str, Any]) -> str:
 
 def read_labelled(source: str, target: str | None, **how: Any) -> Any:
     """A table that has a target."""
-    from dgtrees.data.tables import read_table
+    from dgtrees.tables.table import read_table
     from dgtrees.errors import DataError
 
     table = read_table(source, target, **how)
@@ -213,7 +213,7 @@ def read_validation(
     val: str, table: Any, weight: str | None, reading: dict[str, Any], classes: Any = None
 ) -> Any:
     """Validation rows with the training table's columns, and its spelling of true and false."""
-    from dgtrees.data.targets import one_spelling
+    from dgtrees.tables.targets import one_spelling
     from dgtrees.errors import DataError
 
     held = read_labelled(
@@ -292,8 +292,8 @@ def _fit_shards(
 ) -> tuple[Any, int, dict[str, float]] | None:
     """Train on a folder of Parquet files; None where another worker reports and saves."""
     from dgtrees import fit_shards
-    from dgtrees.data.shards import find_shards
-    from dgtrees.estimators.shard_training import ShardJob, scan_target
+    from dgtrees.cluster.shard_files import find_shards
+    from dgtrees.cluster.shard_training import ShardJob, scan_target
     from dgtrees.learn.team import launched, rank
 
     assert job.target is not None  # checked before
@@ -321,7 +321,7 @@ def _fit_shards(
 
 def _fit_stream(job: Job) -> tuple[Any, int, dict[str, float]]:
     from dgtrees.cli.progress import batches_bar
-    from dgtrees.data.tables import TableStream
+    from dgtrees.tables.table import TableStream
 
     source = TableStream(
         job.train, job.target, task=job.task, weight=job.weight, **job.columns, **job.reading

@@ -29,7 +29,7 @@ class Job:
 
 def check_job(job: Job, stream: bool, sharded: bool, problems: Problems) -> None:
     """Collect what is wrong with a job, whatever its rows will be."""
-    from dgtrees.data.tables import check_task
+    from dgtrees.tables.table import check_task
     from dgtrees.estimators.checks import checked_recipe
 
     with problems.collect():

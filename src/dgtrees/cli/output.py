@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dgtrees.cli.terminal import json_text, say, watched
-from dgtrees.data.writing import check_target, whole_file
+from dgtrees.writing import check_target, whole_file
 
 __all__ = [
     "check_output",

@@ -34,12 +34,12 @@ Results = Annotated[
 
 
 def _instrument(module: str) -> Any:
-    """A module of benchmarks.paper, from the source checkout."""
+    """A module of dgtrees.paper, from the source checkout."""
     for root in (Path(dgtrees.__file__).parents[2], Path.cwd()):
         if (root / "benchmarks" / "paper" / "experiments").is_dir():
             if str(root) not in sys.path:
                 sys.path.insert(0, str(root))
-            return import_module(f"benchmarks.paper.{module}")
+            return import_module(f"dgtrees.paper.{module}")
     raise StateError(
         "dgt paper needs the repository, whose benchmarks/paper was not found beside the package "
         "or here: clone it and run this in its folder"

@@ -83,8 +83,8 @@ def batches_for(
     fitted: Any, table: str, target: str | None, reading: dict[str, Any]
 ) -> Iterator[Any]:
     """A table batch by batch, with the columns the model was trained on."""
-    from dgtrees.data.formats import batches
-    from dgtrees.data.tables import Columns, typed
+    from dgtrees.tables.formats import batches
+    from dgtrees.tables.table import Columns, typed
 
     kinds = fitted.column_kinds_
     task = fitted._task
@@ -95,7 +95,7 @@ def batches_for(
 
 def as_fitted(fitted: Any, X: Any) -> Any:
     """A table as the model had it in fit: without names if that had none."""
-    from dgtrees.data.encoder import columns_of
+    from dgtrees.tables.encoder import columns_of
 
     if hasattr(fitted, "feature_names_in_"):
         return X

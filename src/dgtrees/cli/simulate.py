@@ -93,7 +93,7 @@ def simulate(
     policies = _policies(table, y, common, feedback, rivals)
 
     from dgtrees.bandit import simulate as run
-    from dgtrees.data.encoder import columns_of
+    from dgtrees.tables.encoder import columns_of
 
     curves = {}
     show = o.on_terminal() and not (quiet or json)
@@ -143,7 +143,7 @@ def _rivals(against: str | None, problems: Problems) -> list[str]:
 
 def _parts(table: Any, held: Any, fraction: float, seed: int) -> tuple[Any, ...]:
     """Rows to learn from and to measure on, as read, and an encoder of the first."""
-    from dgtrees.data.encoder import Encoder, columns_of
+    from dgtrees.tables.encoder import Encoder, columns_of
 
     X, y = table.X, table.y
     if held is not None:
@@ -179,7 +179,7 @@ def _policies(
     if table.task == "classification":
         if feedback is not None:
             raise ValueError("--feedback is for values, and this target has classes: leave it out")
-        from dgtrees.baselines import EpsilonGreedyLinear, VWBandit
+        from dgtrees.paper.baselines import EpsilonGreedyLinear, VWBandit
 
         found: dict[str, Any] = {"dgt": DGTBandit(len(values), **common)}
         makers: dict[str, Any] = {"linear": EpsilonGreedyLinear, "vw": VWBandit}
@@ -190,7 +190,7 @@ def _policies(
     bounds_and_way = {**bounds, "feedback": feedback or "two-point"}
     found = {"dgt": DGTContinuousBandit(**bounds_and_way, **common)}
     if "linear" in rivals:
-        from dgtrees.baselines import LinearContinuousBandit
+        from dgtrees.paper.baselines import LinearContinuousBandit
 
         found["linear"] = LinearContinuousBandit(**bounds_and_way, random_state=seed)
     return found

@@ -61,7 +61,7 @@ def warmup(json: o.Json = False, quiet: o.Quiet = False) -> None:
 def kinds() -> Iterator[Callable[[], Any]]:
     """One function for every kind of model, which fits it and asks it in all ways."""
     import dgtrees
-    from dgtrees.baselines import ContextualBanditForest
+    from dgtrees.paper.baselines import ContextualBanditForest
 
     trees: list[dict[str, Any]] = [
         {},

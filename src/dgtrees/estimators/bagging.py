@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from dgtrees.data.rows import Examples, bootstrap, hash_rows
+from dgtrees.tables.examples import Examples, bootstrap, hash_rows
 from dgtrees.estimators import storage
 from dgtrees.estimators.checks import check_memory, checked_recipe, unchanged_on_error
 from dgtrees.estimators.parallel import run

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from dgtrees.data.rows import Examples
+from dgtrees.tables.examples import Examples
 from dgtrees.errors import StateError
 from dgtrees.estimators import storage
 from dgtrees.estimators.checks import check_memory, checked_recipe, unchanged_on_error

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from dgtrees.data.rows import Examples
+from dgtrees.tables.examples import Examples
 from dgtrees.errors import StateError
 from dgtrees.estimators.bagging import ForestEstimator
 from dgtrees.estimators.intervals import Intervals

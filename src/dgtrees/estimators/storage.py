@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.data.encoder import Encoder
-from dgtrees.data.schema import shown
+from dgtrees.tables.encoder import Encoder
+from dgtrees.schema import shown
 from dgtrees.learn.recipe import Recipe
 from dgtrees.model import file as model_file
 from dgtrees.model.header import check_arrays, refusing

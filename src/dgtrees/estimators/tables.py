@@ -21,12 +21,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from dgtrees.data.encoder import Encoder, columns_of, is_frame
-from dgtrees.data.row_labels import without_row_labels
-from dgtrees.data.rows import Examples, hold_out, merge_repeated
+from dgtrees.tables.encoder import Encoder, columns_of, is_frame
+from dgtrees.tables.row_labels import without_row_labels
+from dgtrees.tables.examples import Examples, hold_out, merge_repeated
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.routing import all_finite
-from dgtrees.tree.rows import checked_row
+from dgtrees.tree.inputs import checked_row
 
 __all__ = ["TableEstimator", "TreeEstimator"]
 

@@ -18,7 +18,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from dgtrees.data.schema import shown
+from dgtrees.schema import shown
 from dgtrees.errors import StateError
 from dgtrees.estimators.tables import TableEstimator
 

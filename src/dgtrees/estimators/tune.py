@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import root_mean_squared_error
 
-from dgtrees.data.fingerprint import fingerprint
-from dgtrees.data.writing import check_target
+from dgtrees.tables.fingerprint import fingerprint
+from dgtrees.writing import check_target
 from dgtrees.errors import StateError
 from dgtrees.estimators import parallel
 from dgtrees.estimators.classifier import DGTClassifier

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dgtrees.learn.batch import fit_tree
+    from dgtrees.learn.loop import fit_tree
     from dgtrees.learn.module import TrainableTree
     from dgtrees.learn.recipe import RECIPES, Recipe
     from dgtrees.learn.trainer import Trainer

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dgtrees.data.rows import Examples, bootstrap
+from dgtrees.tables.examples import Examples, bootstrap
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.trainer import Trainer
 from dgtrees.tree.oblique import ObliqueTree

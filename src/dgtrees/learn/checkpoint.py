@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
-from dgtrees.data.writing import whole_file
+from dgtrees.writing import whole_file
 from dgtrees.errors import StateError
-from dgtrees.learn.batch import Run
+from dgtrees.learn.loop import Run
 from dgtrees.learn.team import Team
 
 __all__ = ["Checkpoints"]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from dgtrees.learn.quantizers import QUANTIZERS, Quantizer, compiled
-from dgtrees.tree import kernels
+from dgtrees.tree import gradient
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.topology import n_internal, n_leaves
 
@@ -62,7 +62,7 @@ def hidden_widths(
 
 
 def _closed_form_gradient(decisions: Tensor, leaf_scores: Tensor, form: int) -> Tensor:
-    """`kernels.tree_gradient` in torch operations, level by level, for devices without Numba."""
+    """`gradient.tree_gradient` in torch operations, level by level, for devices without Numba."""
     batch, n_nodes = decisions.shape
     height = (n_nodes + 1).bit_length() - 1
     levels = [decisions[:, 2**i - 1 : 2 ** (i + 1) - 1] for i in range(height)]
@@ -73,25 +73,25 @@ def _closed_form_gradient(decisions: Tensor, leaf_scores: Tensor, form: int) -> 
         below.insert(0, children[..., 0] + p_right[i] * (children[..., 1] - children[..., 0]))
     mean = below[0]
     reach = torch.ones_like(mean)
-    gradient = []
+    slopes = []
     for i in range(height):
         children = below[i + 1].view(batch, -1, 2)
         right = reach * p_right[i]
         left = reach - right
-        if form in (kernels.PRODUCT, kernels.HARD):
-            gradient.append(0.5 * reach * (children[..., 1] - children[..., 0]))
+        if form in (gradient.PRODUCT, gradient.HARD):
+            slopes.append(0.5 * reach * (children[..., 1] - children[..., 0]))
         else:
-            gradient.append(right * (children[..., 1] - mean) - left * (children[..., 0] - mean))
+            slopes.append(right * (children[..., 1] - mean) - left * (children[..., 0] - mean))
         reach = torch.stack((left, right), dim=2).view(batch, -1)
-    return torch.cat(gradient, dim=1) if gradient else torch.zeros_like(decisions)
+    return torch.cat(slopes, dim=1) if slopes else torch.zeros_like(decisions)
 
 
 def _branch_probabilities(levels: list[Tensor], form: int) -> list[Tensor]:
-    if form == kernels.PRODUCT:
+    if form == gradient.PRODUCT:
         return [0.5 + 0.5 * level for level in levels]
-    if form == kernels.HARD:
+    if form == gradient.HARD:
         return [(level >= 0).to(level.dtype) for level in levels]
-    if form == kernels.SUM_EQUAL:
+    if form == gradient.SUM_EQUAL:
         return [torch.sigmoid(2.0 * level) for level in levels]
     p_right: list[Tensor] = []
     log_norm = torch.zeros((), device=levels[0].device if levels else None)
@@ -110,7 +110,7 @@ def _soft_leaves(decisions: Tensor, form: int) -> Tensor:
     """Soft distribution over leaves (batch, leaves); differentiated by `_MixedLeaves`."""
     if compiled(decisions):
         out = decisions.new_empty(decisions.shape[0], decisions.shape[1] + 1)
-        kernels.leaf_probabilities(decisions.numpy(), form, out.numpy())
+        gradient.leaf_probabilities(decisions.numpy(), form, out.numpy())
         return out
     batch, n_nodes = decisions.shape
     height = (n_nodes + 1).bit_length() - 1
@@ -126,11 +126,11 @@ def decision_gradient(decisions: Tensor, leaf_scores: Tensor, form: int) -> Tens
     """d sum_l q_l leaf_scores_l / d decisions: the Numba kernel on CPU, torch elsewhere."""
     if not compiled(decisions):
         return _closed_form_gradient(decisions, leaf_scores, form)
-    gradient = torch.empty_like(decisions)
-    kernels.tree_gradient(
-        decisions.numpy(), leaf_scores.contiguous().numpy(), form, gradient.numpy()
+    slopes = torch.empty_like(decisions)
+    gradient.tree_gradient(
+        decisions.numpy(), leaf_scores.contiguous().numpy(), form, slopes.numpy()
     )
-    return gradient
+    return slopes
 
 
 def _leaf_scores(grad: Tensor, values: Tensor, weights: Tensor | None, x: Tensor) -> Tensor:
@@ -294,8 +294,8 @@ class TrainableTree(nn.Module):
     @property
     def _form(self) -> int:
         if self.path == "product":
-            return kernels.PRODUCT
-        return kernels.SUM_EQUAL if self.quantizer.equal_size else kernels.SUM_GENERAL
+            return gradient.PRODUCT
+        return gradient.SUM_EQUAL if self.quantizer.equal_size else gradient.SUM_GENERAL
 
     def linear_layers(self) -> list[nn.Linear]:
         """The layers whose product is the node weights, first to last."""
@@ -336,7 +336,7 @@ class TrainableTree(nn.Module):
         if not torch.is_grad_enabled():
             return output
         weights = None if self.leaf_weights is None else self.leaf_weights.detach()
-        form = kernels.HARD if self.local else self._form
+        form = gradient.HARD if self.local else self._form
         return _HardLeaf.apply(
             output, decisions, self.leaf_values.detach(), weights, x.detach(), form
         )
@@ -345,7 +345,7 @@ class TrainableTree(nn.Module):
         batch, n_nodes = decisions.shape
         if compiled(decisions):
             leaf = torch.empty(batch, dtype=torch.int64)
-            kernels.leaf_of_decisions(decisions.numpy(), leaf.numpy())
+            gradient.leaf_of_decisions(decisions.numpy(), leaf.numpy())
             return leaf
         node = torch.zeros(batch, dtype=torch.int64, device=decisions.device)
         for _ in range(self.max_depth):

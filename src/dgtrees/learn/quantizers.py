@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgtrees.tree import kernels
+from dgtrees.tree import gradient
 
 __all__ = [
     "QUANTIZERS",
@@ -59,7 +59,7 @@ class _HardSign(torch.autograd.Function):
             return torch.where(a >= 0, size, -size)
         a_array = a.numpy()
         decisions = torch.empty_like(a)
-        kernels.hard_sign(a_array, a_array.dtype.type(size), decisions.numpy())
+        gradient.hard_sign(a_array, a_array.dtype.type(size), decisions.numpy())
         return decisions
 
     @staticmethod
@@ -71,7 +71,7 @@ class _HardSign(torch.autograd.Function):
         a_array = a.numpy()
         result = torch.empty_like(a)
         slope = a_array.dtype.type(ctx.slope)
-        kernels.straight_through(a_array, grad.contiguous().numpy(), slope, result.numpy())
+        gradient.straight_through(a_array, grad.contiguous().numpy(), slope, result.numpy())
         return result, None, None
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from dgtrees.data.rows import Examples
+from dgtrees.tables.examples import Examples
 from dgtrees.learn.rows import Rows
 from dgtrees.learn.team import Team
 

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import distributed, nn
 
-from dgtrees.data.rows import Examples
+from dgtrees.tables.examples import Examples
 
 __all__ = ["ALONE", "Team", "join", "launched", "rank", "restarts"]
 

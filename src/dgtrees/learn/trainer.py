@@ -13,9 +13,9 @@ from collections.abc import Iterable
 import numpy as np
 import torch
 
-from dgtrees.data.rows import Examples
+from dgtrees.tables.examples import Examples
 from dgtrees.learn import polish, refine
-from dgtrees.learn.batch import (
+from dgtrees.learn.loop import (
     Callback,
     Keeper,
     NoisePool,

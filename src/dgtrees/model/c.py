@@ -1,6 +1,6 @@
 """A model as C: one source file without dependencies, its header, and an example main in it.
 
-Numbers are written with all their digits and added in the order of `tree.lanes`, so that leaves
+Numbers are written with all their digits and added in the order of `tree.dot`, so that leaves
 and values are the same as in Python, bit for bit. `c_source` holds the code that numbers go into.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.data.encoder import CATEGORY, MISSING, NUMBER
-from dgtrees.data.writing import check_target, whole_file
+from dgtrees.tables.encoder import CATEGORY, MISSING, NUMBER
+from dgtrees.writing import check_target, whole_file
 from dgtrees.model import c_source as source
 from dgtrees.model.portable import CLASSES, VALUES, Portable, portable
 from dgtrees.model.text import on_one_line

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from dgtrees.data.writing import whole_file
+from dgtrees.writing import whole_file
 from dgtrees.model.portable import Portable, portable
 from dgtrees.model.rules import checked_class_names, leaf_functions
 from dgtrees.model.text import count_leaves, describe_leaf, joined, linear_terms

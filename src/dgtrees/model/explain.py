@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 
-from dgtrees.data.encoder import is_frame
+from dgtrees.tables.encoder import is_frame
 from dgtrees.model.view import ModelView, view
 
 __all__ = ["Explanation", "Reason", "Step", "explain"]

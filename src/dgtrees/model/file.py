@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.data.schema import shown
-from dgtrees.data.writing import whole_file
+from dgtrees.schema import shown
+from dgtrees.writing import whole_file
 from dgtrees.errors import ModelFileError
 from dgtrees.model.header import HEADERS, check_header
 from dgtrees.tree.oblique import ObliqueTree

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from dgtrees.data.encoder import COLUMN
-from dgtrees.data.schema import (
+from dgtrees.tables.encoder import COLUMN
+from dgtrees.schema import (
     Check,
     any_name,
     choice,

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.data.encoder import NUMBER, Column
-from dgtrees.data.writing import whole_file
+from dgtrees.tables.encoder import NUMBER, Column
+from dgtrees.writing import whole_file
 from dgtrees.model.onnx_graph import Graph, fixed_order_dot
 from dgtrees.model.onnx_routing import leaves_of_rows
 from dgtrees.model.portable import CLASSES, VALUES, Portable, portable

@@ -2,7 +2,7 @@
 
 ONNX says what a matrix product is but not in which order it adds. `fixed_order_dot` is therefore
 written as the additions themselves: eight running sums, folded by halves, then the tail, as in
-`tree.lanes`. Needs the package onnx (the extra `dgtrees[onnx]`).
+`tree.dot`. Needs the package onnx (the extra `dgtrees[onnx]`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.tree.lanes import LANES
+from dgtrees.tree.dot import LANES
 
 __all__ = ["Graph", "fixed_order_dot", "import_onnx"]
 
@@ -143,7 +143,7 @@ class Graph:
 
 
 def fixed_order_dot(graph: Graph, products: str, d: int) -> str:
-    """Sums of the rows of `products` (rows, d), added as `tree.lanes.dot` adds; (rows,)."""
+    """Sums of the rows of `products` (rows, d), added as `tree.dot.dot` adds; (rows,)."""
     rows = graph.add("Shape", products, start=0, end=1)
     whole = d - d % LANES
 

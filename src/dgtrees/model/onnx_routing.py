@@ -3,7 +3,7 @@
 One matrix product gives every node's w.x + b, and one TreeEnsemble turns their signs into leaves.
 A matrix product adds in an order of its own, so a sum within rounding of 0 may come out on the
 other side. Which rows could be concerned follows from the rounding-error bound of any order of
-summation; they, and only they, are routed a second time with the additions of `tree.lanes`. A
+summation; they, and only they, are routed a second time with the additions of `tree.dot`. A
 row therefore reaches the very leaf that it reaches in Python, ties included.
 """
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from dgtrees.data.encoder import Column
+from dgtrees.tables.encoder import Column
 from dgtrees.errors import StateError
 from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.oblique import ObliqueTree

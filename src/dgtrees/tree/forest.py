@@ -16,7 +16,7 @@ from scipy.special import softmax
 
 from dgtrees.tree import routing
 from dgtrees.tree.oblique import ObliqueTree
-from dgtrees.tree.rows import checked_row, checked_rows, split_rows
+from dgtrees.tree.inputs import checked_row, checked_rows, split_rows
 
 __all__ = ["COMBINATIONS", "ObliqueForest"]
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from dgtrees.tree import kernels, routing
-from dgtrees.tree.rows import checked_row, checked_rows, split_rows
+from dgtrees.tree import gradient, routing
+from dgtrees.tree.inputs import checked_row, checked_rows, split_rows
 from dgtrees.tree.topology import child_pointers
 
 __all__ = ["ObliqueTree"]
@@ -218,7 +218,7 @@ class ObliqueTree:
         outputs = np.empty((X.shape[0], self.n_outputs))
         linear = (leaves, self.leaf_values, self.leaf_weights)
         split_rows(
-            lambda start, stop: kernels.linear_outputs(X, start, stop, *linear, outputs),
+            lambda start, stop: gradient.linear_outputs(X, start, stop, *linear, outputs),
             X.shape[0],
             self.n_outputs * self.n_features,
             n_threads,

@@ -1,6 +1,6 @@
 """The online step: forward, route, gradient and update of a tree in one compiled function.
 
-`lanes.py` has what all trees share (the dot product in its fixed order); here is what a tree needs
+`dot.py` has what all trees share (the dot product in its fixed order); here is what a tree needs
 that learns from one answered query at a time. Everything a learner remembers is one `State` of
 arrays that the functions change in place, everything it was told is one `Settings` of numbers, and
 the loop over a stream (`simulate`) calls the same step as a single `learn_one` from Python, so that
@@ -19,7 +19,7 @@ the values of one action lie side by side. Where a policy has linear scores, ``s
 has an output bias, one learnt number is added to every output of every leaf.
 
 One query's gradient has one non-zero output. With the closed form of Algorithm 2 (see
-`kernels.tree_gradient`) a step takes two sweeps over 2^(h+1) numbers and one dot product a node.
+`gradient.tree_gradient`) a step takes two sweeps over 2^(h+1) numbers and one dot product a node.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgtrees.tree.compiled import njit
-from dgtrees.tree.lanes import dot
+from dgtrees.tree.dot import dot
 from dgtrees.tree.state import (
     AVERAGE,
     GRADIENT,

@@ -13,7 +13,7 @@ decision needs lies together. Places are counted in elements.
     sparse:  the first features of the blocks of eight weights that are not all 0, up to a
              multiple of 8; then these blocks, and the last d % 8 weights
 
-Both kinds give the same sums, see `lanes`. (For finite rows; see `ObliqueTree`.) Rows are
+Both kinds give the same sums, see `dot`. (For finite rows; see `ObliqueTree`.) Rows are
 independent, which is why the number of threads cannot change a result.
 """
 
@@ -24,7 +24,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dgtrees.tree.compiled import njit
-from dgtrees.tree.lanes import LANES, block_dot, dot_at, fetch_row, four_dots
+from dgtrees.tree.dot import LANES, block_dot, dot_at, fetch_row, four_dots
 
 __all__ = [
     "all_finite",

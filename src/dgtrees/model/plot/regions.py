@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.data.encoder import columns_of
+from dgtrees.tables.encoder import columns_of
 from dgtrees.model.plot.canvas import GREY, class_colors, new_axes, tint
 
 __all__ = ["plot_regions"]

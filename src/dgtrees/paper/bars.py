@@ -1,0 +1,64 @@
+"""A run that can be watched: a line a finished cell, and on a terminal a bar with the time left."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from dgtrees.paper import runner
+from dgtrees.paper.experiment import Cell
+
+
+def run(
+    cells: list[Cell],
+    folder: Path,
+    *,
+    jobs: int,
+    budget: float | None,
+    bar: bool = False,
+    lines: bool = True,
+) -> runner.Outcome:
+    """As `runner.run`, told to standard output and, the bar, to standard error."""
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+        console=Console(file=sys.stderr),
+        disable=not bar,
+        transient=True,
+    ) as progress:
+        task = progress.add_task("runs", total=len(cells), left="")
+
+        def watch(cell: Cell, record: dict[str, Any] | None, outcome: runner.Outcome) -> None:
+            ended = len(cells) - len(outcome.left)
+            left = f"about {said(outcome.seconds / jobs)} left"
+            progress.update(task, completed=ended, left=left)
+            if lines:
+                print(f"{cell.title}: {_result(record)}; {len(outcome.left)} to go, {left}")
+                sys.stdout.flush()
+
+        return runner.run(cells, folder, jobs=jobs, budget=budget, watch=watch)
+
+
+def _result(record: dict[str, Any] | None) -> str:
+    if record is None:
+        return "FAILED"
+    test, cost = record["scores"]["test"], record["cost"]
+    score = "diverged" if test is None else f"test {record['metric']} {test:.4g}"
+    return f"{score} in {said(cost['seconds'])}, {cost['memory_mb']:.0f} MB"
+
+
+def said(seconds: float) -> str:
+    """A time to read.
+
+    >>> said(4.2), said(600), said(50_000)
+    ('4.2 s', '10 min', '13.9 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

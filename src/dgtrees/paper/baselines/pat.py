@@ -1,0 +1,135 @@
+"""PAT: a probabilistic tree whose decisions are annealed until they are thresholded.
+
+The paper's baseline for what hardening costs: sigmoid nodes, the product of decisions along a path,
+a soft-max over the leaves' products whose scale grows while training. Only at the end does it
+become a tree, by sending every row to one side of each node; `soft_loss_` and `hard_loss_` tell
+what that cost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dgtrees.paper.baselines.soft import ABOVE_0, TorchRival
+from dgtrees.tables.examples import Examples
+from dgtrees.estimators.tables import TreeEstimator
+from dgtrees.estimators.targets import ClassTarget, ValueTarget
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["PATClassifier", "PATRegressor"]
+
+
+class _PAT(TorchRival, TreeEstimator):
+    """Probabilistic tree with annealing.
+
+    Parameters
+    ----------
+    max_depth : int
+        Height of the tree.
+    scale_start, scale_stop : float, default 1.0 and 100.0
+        Scale of the soft-max over leaves in the first and in the last epoch.
+    schedule : {"log", "linear"}, default "log"
+        How the scale grows in between: by a factor or by an amount each epoch.
+    learning_rate, momentum : float, default 0.01 and 0.0
+        Of RMSprop; the rate falls along a cosine.
+    max_epochs, batch_size : int, default 100 and 128
+    keep : {"best", "last"}, default "best"
+        With validation rows, keep the epoch whose hard tree did best on them or the last one.
+    validation_fraction : float, optional
+        Share of the rows to hold out where no X_val is given.
+    random_state : int, RandomState or None
+    verbose : int, default 0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    tree_ : ObliqueTree
+        The hard tree, on unscaled features.
+    soft_loss_, hard_loss_ : float
+        Mean training loss (cross-entropy, or squared error of standardised targets) of the soft
+        tree just before hardening, and of the hard one.
+    history_ : dict of list
+        Loss and, with validation rows, the hard tree's scores on them, an entry an epoch.
+    n_iter_, best_epoch_ : int
+    """
+
+    _ranges: ClassVar = {
+        "scale_start": (False, ABOVE_0, float("inf")),
+        "scale_stop": (False, ABOVE_0, float("inf")),
+        "momentum": (False, 0, 1),
+    }
+    _choices: ClassVar = {"schedule": ("log", "linear"), "keep": ("best", "last")}
+
+    def __init__(
+        self,
+        max_depth: int = 6,
+        *,
+        scale_start: float = 1.0,
+        scale_stop: float = 100.0,
+        schedule: str = "log",
+        learning_rate: float = 1e-2,
+        momentum: float = 0.0,
+        max_epochs: int = 100,
+        batch_size: int = 128,
+        keep: str = "best",
+        validation_fraction: float | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_depth = max_depth
+        self.scale_start = scale_start
+        self.scale_stop = scale_stop
+        self.schedule = schedule
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.keep = keep
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _network(self, d: int, outputs: int, generator: torch.Generator) -> Any:
+        from dgtrees.paper.baselines.soft_trees import AnnealedTree
+
+        return AnnealedTree(
+            d,
+            outputs,
+            int(self.max_depth),
+            start=float(self.scale_start),
+            stop=float(self.scale_stop),
+            schedule=self.schedule,
+            generator=generator,
+        )
+
+    def _optimizer(self, network: Any) -> tuple[torch.optim.Optimizer, Any]:
+        import torch
+
+        rate, momentum = float(self.learning_rate), float(self.momentum)
+        optimizer = torch.optim.RMSprop(network.parameters(), lr=rate, momentum=momentum)
+        cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, int(self.max_epochs))
+        return optimizer, cosine
+
+    def _keeps_best(self) -> bool:
+        return bool(self.keep == "best")
+
+    def _keep(self, network: Any, data: Any, train: Examples) -> None:
+        from dgtrees.paper.baselines.soft_trees import losses_before_and_after
+
+        rows = data.rows(train)
+        self.soft_loss_, self.hard_loss_ = losses_before_and_after(
+            network, rows, self._n_classes > 0
+        )
+        self.tree_ = data.unscaled(network.harden()).prune(np.asarray(train.X))
+
+
+class PATClassifier(ClassTarget, _PAT):  # noqa: D101 - the base's, adapted
+    __doc__ = (_PAT.__doc__ or "").replace("annealing.", "annealing, for classes.", 1)
+
+
+class PATRegressor(ValueTarget, _PAT):  # noqa: D101 - the base's, adapted
+    __doc__ = (_PAT.__doc__ or "").replace("annealing.", "annealing, for numbers.", 1)

@@ -1,0 +1,173 @@
+"""The torch side of the rivals: standardised tensors, one loop of epochs, the weights to keep.
+
+Simpler than `learn.batch.fit_tree`, on purpose: rivals are trained as their authors did, without
+what the tree's own recipe adds (noise, averaging, several tries).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dgtrees.tables.examples import Examples
+from dgtrees.errors import StateError
+from dgtrees.learn.loop import one_thread
+from dgtrees.learn.weights import BestWeights
+from dgtrees.learn.losses import LOSSES
+from dgtrees.learn.module import TrainableTree
+from dgtrees.learn.objective import evaluate
+from dgtrees.learn.rows import Rows
+from dgtrees.learn.scaling import moments
+from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = ["RivalNetwork", "Run", "Standardised", "run"]
+
+_MIN_BATCHES = 12
+"""Steps a pass at least, down to batches of 16: a hundred passes of one step teach little."""
+
+
+class RivalNetwork(Protocol):
+    """A module that softens and hardens as training goes on."""
+
+    max_depth: int
+
+    def set_progress(self, fraction: float) -> None:
+        """Tell it how much of training is done, 0 to 1."""
+
+    def state_dict(self) -> dict[str, Any]: ...  # noqa: D102
+
+    def parameters(self) -> Any: ...  # noqa: D102
+
+
+@dataclass
+class Run:
+    """What a training run did; one entry of `history` an epoch."""
+
+    history: dict[str, list[float]] = field(default_factory=dict)
+    best_epoch: int = 0
+
+
+class Standardised:
+    """Features, and targets of regression, with mean 0 and deviation 1; and the way back."""
+
+    def __init__(self, first: Examples, n_classes: int) -> None:
+        self.n_classes = n_classes
+        self.outputs = n_classes or first.y.shape[1]
+        self.center, scale = moments(first.X, first.weight)
+        self.constant = scale == 0
+        self.scale = np.where(self.constant, 1.0, scale)
+        self.y_center, self.y_scale = np.zeros(self.outputs), np.ones(self.outputs)
+        if not n_classes:
+            self.y_center, self.y_scale = moments(first.y, first.weight)
+
+    def inputs(self, X: np.ndarray) -> np.ndarray:
+        """Standardised features, (rows, d)."""
+        return ((X - self.center) / self.scale).astype(np.float32)
+
+    def rows(self, examples: Examples) -> Rows:
+        """Tensors to train or validate with."""
+        X = torch.from_numpy(self.inputs(examples.X))
+        if self.n_classes:
+            y = torch.from_numpy(np.asarray(examples.y, dtype=np.int64))
+        else:
+            divisor = np.where(self.y_scale > 0, self.y_scale, 1.0)
+            y = torch.from_numpy(((examples.y - self.y_center) / divisor).astype(np.float32))
+        weight = examples.weight / examples.weight.mean()
+        if np.all(weight == weight[0]):
+            return Rows(X, y)
+        return Rows(X, y, torch.from_numpy(weight.astype(np.float32)))
+
+    def unscaled(self, tree: ObliqueTree) -> ObliqueTree:
+        """A tree on standardised rows as one on the rows themselves."""
+        # A column that never varied taught its weights nothing: they are still random.
+        weights = np.where(self.constant, 0.0, tree.weights)
+        tree = ObliqueTree(weights, tree.bias, tree.left, tree.right, tree.leaf_values)
+        tree = tree.on_unscaled_inputs(self.center, self.scale)
+        return tree if self.n_classes else tree.on_scaled_outputs(self.y_center, self.y_scale)
+
+
+@torch.enable_grad()
+def run(
+    network: RivalNetwork,
+    optimizer: torch.optim.Optimizer,
+    schedule: Any,
+    train: Rows,
+    validation: Rows | None,
+    *,
+    classification: bool,
+    epochs: int,
+    batch_size: int,
+    keep_best: bool,
+    generator: torch.Generator,
+    callbacks: tuple[Callable, ...] = (),
+) -> Run:
+    """Train in place; with validation rows and `keep_best`, leave the best epoch's weights.
+
+    Validation is done in evaluation mode: by the hard tree, where the rival ends in one.
+    """
+    module = cast(nn.Module, network)
+    loss = LOSSES["cross_entropy" if classification else "squared"]
+    size = max(1, min(batch_size, max(16, len(train) // _MIN_BATCHES)))
+    result, best = Run(), BestWeights(module)
+    with one_thread():
+        for epoch in range(1, epochs + 1):
+            network.set_progress((epoch - 1) / max(1, epochs - 1))
+            module.train()
+            total = torch.zeros(())
+            for rows in torch.randperm(len(train), generator=generator).split(size):
+                losses = loss(module(train.X[rows]), train.y[rows])
+                if train.weight is not None:
+                    losses = losses * train.weight[rows]
+                objective = losses.mean()
+                optimizer.zero_grad(set_to_none=True)
+                objective.backward()
+                optimizer.step()
+                total += objective.detach() * len(rows)
+            if schedule is not None:
+                schedule.step()
+            metrics = {"loss": float(total) / len(train)}
+            if not math.isfinite(metrics["loss"]):
+                raise StateError(
+                    f"the loss became {metrics['loss']} in epoch {epoch}: lower learning_rate"
+                )
+            if validation is not None:
+                # `evaluate` asks no more of a tree than every rival has.
+                scores = evaluate(cast(TrainableTree, module), validation, classification, loss)
+                metrics |= {f"val_{name}": value for name, value in scores.items()}
+                if keep_best:
+                    best.offer(_rank(metrics), epoch)
+            for name, value in metrics.items():
+                result.history.setdefault(name, []).append(value)
+            for callback in callbacks:
+                callback(epoch, epochs, metrics)
+    if best.state is not None:
+        module.load_state_dict(best.state)
+    module.eval()
+    result.best_epoch = best.epoch or epochs
+    return result
+
+
+def _rank(metrics: dict[str, float]) -> tuple[float, ...]:
+    if "val_accuracy" in metrics:
+        return metrics["val_accuracy"], -metrics["val_loss"]
+    return (-metrics["val_rmse"],)
+
+
+def uniform_linear(d: int, outputs: int, generator: torch.Generator) -> nn.Linear:
+    """A linear layer with weights and biases within 1 / sqrt(d) of 0, from our own seed."""
+    layer = nn.utils.skip_init(nn.Linear, d, outputs)
+    bound = d**-0.5
+    for parameter in (layer.weight, layer.bias):
+        nn.init.uniform_(parameter, -bound, bound, generator=generator)
+    return cast(nn.Linear, layer)
+
+
+def keep_mask(shape: tuple[int, ...], dropped: float, generator: torch.Generator) -> Tensor:
+    """Random zeros for the dropped share, and 1 / (1 - share) elsewhere."""
+    return (torch.rand(shape, generator=generator) >= dropped).float() / (1.0 - dropped)

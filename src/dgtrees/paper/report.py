@@ -1,0 +1,172 @@
+"""The report: docs/paper.md with its figures, and docs/paper/settings.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from dgtrees.paper import figures, report_tables
+from dgtrees.paper.splits import facts, present, why_absent
+from dgtrees.paper.experiment import Experiment, Records, cells, experiments
+from dgtrees.paper.statistics import LEVEL
+from dgtrees.paper.report_tables import Found
+
+ROOT = Path(__file__).parents[2]
+
+_INTRODUCTION = """\
+# The paper's tables and figures
+
+Every table and figure of *Learning Accurate Decision Trees with Bandit Feedback via Quantized
+Gradient Descent* (TMLR 2022), run again with this library on the data sets that are at hand.
+`dgt paper run` runs what is missing and `dgt paper report` writes this page from the records in
+`benchmarks/paper/results`, one file a run; `benchmarks/paper/experiments` says what is compared.
+This page is as complete as the records are.
+
+**How to read it.** Figures are means and sample deviations over runs that differ in their seed; the
+number of runs is in brackets, their seeds are 0, 1, 2 and so on. A seed is also a shuffle of the
+data sets that have no test part of their own (Abalone, Comp-Activ: five shuffles, as in the paper).
+Ridge and nearly so CART do not depend on the seed: their ten runs on five shuffles are five, each
+twice. Settings are chosen on validation rows, with seed 0 for all seeds where a fit is expensive;
+test rows are looked at once, by the model that was chosen. RMSE is in the units of the data,
+Ailerons in 1e-4. Bold is the best of a row, of methods with at least two runs where there are
+several, and what does not differ from it significantly, by an unpaired t-test at {level} as in the
+paper, which has 10 runs of each of its figures. Curves of at least three runs are shaded with the
+95 % confidence interval of their mean; bars are deviations. Rows called *paper* are what the paper
+reports, at its best heights. "DGT, default" is this library's own recipe, "DGT, the paper's recipe"
+the paper's, both as hard trees. The grids, what was chosen and what a run costs are in [settings
+and costs](paper/settings.md).
+"""
+
+
+def write(folder: Path, docs: Path = ROOT / "docs") -> list[Path]:
+    """Write the pages and pictures; their paths."""
+    known, made = experiments(), Records(folder)
+    written = [docs / "paper.md", docs / "paper" / "settings.md"]
+    lines = [_INTRODUCTION.format(level=LEVEL), *_progress(known, folder)]
+    all_found = [Found(experiment, known, made) for experiment in known.values()]
+    lines += _standing(all_found)
+    details = ["# Settings and costs of the paper's experiments", "", *_cost_text(made)]
+    for found in all_found:
+        experiment = found.experiment
+        lines += [f"## {experiment.heading}", ""]
+        lines += [experiment.about.strip(), ""]
+        drawn = _picture(found, docs / "paper")
+        if drawn:
+            written.append(drawn)
+            lines += [f"![{experiment.title}](paper/{drawn.name})", ""]
+        body = _body(found)
+        lines += body or ["Nothing has been recorded yet.", ""]
+        details += _described(found)
+    lines += _absent(known, made)
+    (docs / "paper").mkdir(parents=True, exist_ok=True)
+    for path, text in zip(written, (lines, details), strict=False):
+        path.write_text("\n".join(text).rstrip() + "\n")
+    return written
+
+
+def _standing(all_found: list[Found]) -> list[str]:
+    rows = [row for found in all_found for row in report_tables.standing(found)]
+    if not rows:
+        return []
+    head = ["data (height)", "", "here", "best published", ""]
+    return [
+        "## The default recipe and the best published single hard trees",
+        "",
+        "By the mean, of constant or of linear leaves as the row says. Published figures are those",
+        "of their authors, on splits that may differ from those here.",
+        "",
+        *report_tables.markdown(head, rows),
+    ]
+
+
+def _body(found: Found) -> list[str]:
+    views: dict[str, Callable[[Found], list[str]]] = {
+        "curves": report_tables.curves,
+        "heights": report_tables.heights,
+        "sparsity": report_tables.sparsity,
+    }
+    if found.experiment.view in views:
+        return views[found.experiment.view](found)
+    lines = report_tables.scores(found)
+    if found.experiment.extra:
+        lines += report_tables.extras(found)
+    tested = report_tables.tests(found)
+    if tested:
+        lines += [f"Differences at the level of {LEVEL}:", "", *tested]
+    return lines
+
+
+def _picture(found: Found, folder: Path) -> Path | None:
+    draw = {"curves": figures.curves, "heights": figures.heights, "soft": figures.cost}
+    view = found.experiment.view
+    path = folder / f"{found.experiment.name}.png"
+    return path if view in draw and draw[view](found, path) else None
+
+
+def _progress(known: dict[str, Experiment], folder: Path) -> list[str]:
+    rows = []
+    for experiment in known.values():
+        counts = count(experiment, folder)
+        if counts["cells"]:
+            rows.append(
+                [
+                    experiment.label,
+                    experiment.title,
+                    f"{counts['done']:,} of {counts['cells']:,}",
+                    f"{counts['absent']:,}",
+                ]
+            )
+    head = ["", "", "runs recorded", "further runs on absent data"]
+    text = (
+        "**How far it is.** Three runs of everything are declared, ten of DGT where a fit takes\n"
+        "less than a minute (three where classes are shown by height); `--seeds` asks for more."
+    )
+    return [text, "", *report_tables.markdown(head, rows)]
+
+
+def count(experiment: Experiment, folder: Path) -> dict[str, int]:
+    """Cells of an experiment: those whose data is at hand, of these done, and those of absent data.
+
+    Records count although the data may be absent where the report is written.
+    """
+    made = [(cell.dataset, cell.record(folder) is not None) for cell in cells(experiment)]
+    absent = {name for name in experiment.datasets if not present(name)}
+    done = sum(there for _, there in made)
+    lost = sum(name in absent and not there for name, there in made)
+    return {"cells": len(made) - lost, "done": done, "absent": lost}
+
+
+def _cost_text(made: Records) -> list[str]:
+    versions = (record["versions"].items() for found in made.made.values() for record in found)
+    used = sorted({f"{name} {version}" for items in versions for name, version in items})
+    return [
+        "What every method was trained with, the settings that it was chosen from, and what a run",
+        "took: seconds of the final fit (mean), seconds of the longest run with its choice of",
+        "settings, and the most memory that a run needed beyond its imports. One process and one",
+        "thread a run; seconds are of a machine that did other things too.",
+        "",
+        *([f"Made with {', '.join(used)}.", ""] if used else []),
+    ]
+
+
+def _described(found: Found) -> list[str]:
+    experiment = found.experiment
+    lines = [f"## {experiment.heading}", ""]
+    for method in experiment.methods.values():
+        if method.reuse:
+            lines.append(f"* **{method.title}**: the cells of {' and '.join(method.reuse)}.")
+        elif method.about:
+            once = " Chosen with seed 0 for all seeds." if method.choose == "first seed" else ""
+            lines.append(f"* **{method.title}**: {method.about}{once}")
+    return [*lines, "", *report_tables.settings(found)]
+
+
+def _absent(known: dict[str, Experiment], made: Records) -> list[str]:
+    names = dict.fromkeys(name for e in known.values() for name in e.datasets)
+    recorded = {dataset for _, dataset, _ in made.made}
+    lines = ["## Data sets that are absent", ""]
+    for name in names:
+        if not present(name) and name not in recorded:
+            why = why_absent().get(name, "its files are not in the data folder")
+            lines.append(f"* {facts(name).title}: {why}.")
+    return [*lines, ""] if len(lines) > 2 else []

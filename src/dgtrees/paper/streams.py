@@ -1,0 +1,149 @@
+"""Methods that learn from the loss of their own actions, on labelled rows as a stream of queries.
+
+Settings are compared with training rows as the stream and validation rows to measure on; the
+final run streams both and measures on test rows. Values are scaled to lie between 0 and 1, as in
+the paper, and errors are given in the units of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dgtrees import DGTBandit, DGTContinuousBandit
+from dgtrees.bandit import simulate
+from dgtrees.bandit.recipe import RECIPES
+from dgtrees.paper.baselines import ContextualBanditForest, LinearContinuousBandit, VWBandit
+from dgtrees.paper.catalog import Split
+
+_TEST_ROWS = 10_000
+_MARGIN = 0.05
+"""How far beyond the targets actions may go, as a share of their range: what is best is unknown."""
+_FAR = 1000.0
+"""Bounds of rivals that the paper runs without any, in units of the targets' range."""
+_HUBER = 0.1
+"""Where the Huber loss goes from squared to linear, as a share of the targets' range."""
+
+
+def _bandit_recipe(name: str, kind: str, changes: dict[str, Any]) -> Any:
+    return replace(RECIPES[name][kind], **changes)
+
+
+def _dgt(n_actions: int, height: int, seed: int, settings: dict[str, Any]) -> Any:
+    leaf, name = settings.pop("leaf", "constant"), settings.pop("recipe", "default")
+    recipe = _bandit_recipe(name, leaf, settings)
+    return DGTBandit(n_actions, height, leaf, recipe=recipe, random_state=seed)
+
+
+def _cbf(n_actions: int, height: int, seed: int, settings: dict[str, Any]) -> Any:
+    return ContextualBanditForest(n_actions, **settings, random_state=seed)
+
+
+def _vw(n_actions: int, height: int, seed: int, settings: dict[str, Any]) -> Any:
+    return VWBandit(n_actions, settings["options"], random_state=seed)
+
+
+CLASSES: dict[str, Callable[..., Any]] = {"dgt-bandit": _dgt, "cbf": _cbf, "vw": _vw}
+
+
+def _dgt_values(feedback: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
+    leaf, name = settings.pop("leaf", "linear"), settings.pop("recipe", "default")
+    delta = settings.pop("delta", None)
+    recipe = _bandit_recipe(name, f"continuous, {leaf}", settings)
+    return DGTContinuousBandit(
+        -_MARGIN, 1.0 + _MARGIN, height, leaf,
+        feedback=feedback, delta=delta, recipe=recipe, random_state=seed,
+    )  # fmt: skip
+
+
+def _linear_values(feedback: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
+    margin = _FAR if settings.get("recipe") == "paper" else _MARGIN
+    return LinearContinuousBandit(
+        -margin, 1.0 + margin, feedback=feedback, random_state=seed, **settings
+    )
+
+
+VALUES: dict[str, Callable[..., Any]] = {
+    "dgt-continuous": _dgt_values,
+    "linear-continuous": _linear_values,
+}
+QUICK: dict[str, dict[str, Any]] = {
+    **{kind: {"queries": [100, 300]} for kind in CLASSES},
+    **{kind: {"passes": [1]} for kind in VALUES},
+}
+
+
+_NOT_ITS_OWN = ("queries", "passes", "standardise", "loss", "feedback", "height")
+"""Settings of the stream, not of the policy."""
+
+
+def made(kind: str, height: int, seed: int, settings: dict[str, Any], n_actions: int) -> Any:
+    """A policy of these settings that knows nothing yet."""
+    own = {name: value for name, value in settings.items() if name not in _NOT_ITS_OWN}
+    height = settings.get("height", height)
+    if kind in CLASSES:
+        return CLASSES[kind](n_actions, height, seed, own)
+    return VALUES[kind](settings["feedback"], height, seed, own)
+
+
+def run(kind: str, height: int, seed: int, settings: dict, data: Split, final: bool) -> dict:
+    """One stream: score at its end, and the curve there."""
+    X, y, X_test, y_test = data.X_train, data.y_train, data.X_val, data.y_val
+    if final:
+        X, y = np.concatenate([X, data.X_val]), np.concatenate([y, data.y_val])
+        X_test, y_test = data.X_test, data.y_test
+    play = _classes if kind in CLASSES else _values
+    return play(kind, height, seed, settings, (X, y), (X_test, y_test))
+
+
+def _classes(kind: str, height: int, seed: int, settings: dict, stream: Any, test: Any) -> dict:
+    (X, y), (X_test, y_test) = stream, (rows[:_TEST_ROWS] for rows in test)
+    if settings.get("standardise"):
+        centre, spread = X.mean(axis=0), X.std(axis=0)
+        spread = np.where(spread > 0, spread, 1.0)
+        X, X_test = (X - centre) / spread, (X_test - centre) / spread
+    policy = made(kind, height, seed, settings, len(np.unique(y)))
+    curve = simulate(
+        policy, X, y,
+        X_test=X_test, y_test=y_test, checkpoints=settings["queries"], random_state=seed,
+    )  # fmt: skip
+    held_out = [100.0 * float(v) for v in curve.held_out]
+    return {
+        "score": held_out[-1],
+        "curve": {
+            "queries": curve.queries,
+            "held_out": held_out,
+            "progressive": [100.0 * float(v) for v in curve.progressive],
+        },
+    }
+
+
+def _values(kind: str, height: int, seed: int, settings: dict, stream: Any, test: Any) -> dict:
+    (X, y), (X_test, y_test) = stream, test
+    low, width = y.min(), y.max() - y.min()
+    scaled = (y - low) / width
+    ends = [max(1, round(passes * len(X))) for passes in settings["passes"]]
+    loss = settings.get("loss", "squared")
+    policy = made(kind, height, seed, settings, 1)
+    curve = simulate(
+        policy, X, scaled,
+        X_test=X_test, y_test=(y_test - low) / width,
+        checkpoints=ends, loss=huber if loss == "huber" else loss, random_state=seed,
+    )  # fmt: skip
+    error = policy.predict(X_test) - (y_test - low) / width
+    found: dict[str, Any] = {"score": float(width * np.sqrt(np.mean(error**2))), "curve": {}}
+    if loss == "squared":
+        errors = [float(width * v**0.5) for v in curve.held_out]
+        found["curve"] = {"queries": curve.queries, "held_out": errors}
+    return found
+
+
+def huber(action: float, value: float) -> float:
+    """The Huber loss of an action where `value` would have been right."""
+    error = abs(action - value)
+    if error <= _HUBER:
+        return float(0.5 * error**2)
+    return float(_HUBER * (error - 0.5 * _HUBER))
