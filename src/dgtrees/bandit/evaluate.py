@@ -1,35 +1,33 @@
 """What a policy would have cost, judged by the log of another one.
 
-This module owns the four estimators and their intervals; logs come from logs.py. With w the
-probability of the logged action under the policy, over its probability when it was logged, l its
-loss, and q(x, a) a model of the loss:
-
-    ips     mean of w l
-    snips   mean of w l, over the mean of w
-    dm      mean of q(x, a) under the policy
-    dr      mean of q(x, a) under the policy, plus w (l - q(x, logged a))
-
-ips, snips and dr are means of `base + w * residual` and share one interval: the empirical
-likelihood interval of a mean (Owen 1988), with one row more at either end, of the log's largest
-weight and its best or worst loss. A plain normal interval trusts that every
-loss worth knowing has been seen; with weights in the tens it covers far less than it says.
+This module owns the question and its answer: what it takes and what it refuses. Logs come from
+logs.py, the estimators' terms from terms.py, and intervals from intervals.py.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.special import fdtri, stdtrit
 
-from dgtrees.bandit.checks import shown
+from dgtrees.bandit.checks import number, shown
+from dgtrees.bandit.intervals import (
+    LEAST_ROWS,
+    Ends,
+    carrying_rows,
+    likelihood_fall,
+    mean_interval,
+    ratio_interval,
+)
 from dgtrees.bandit.logs import Log
-from dgtrees.bandit.loss_model import cross_fitted, fitted
+from dgtrees.bandit.terms import Terms, largest_weight, terms_of, weights
 
 __all__ = ["Estimate", "evaluate"]
 
 METHODS = ("ips", "snips", "dm", "dr")
+
+_MOST_UNSEEN = 0.5  # of more, the interval would tell the loss range rather than the policy
 
 
 @dataclass(frozen=True)
@@ -47,9 +45,13 @@ class Estimate:
     matched_rows : int
         Rows whose logged action the policy might have taken.
     effective_rows : float
-        As many rows without weights would say as much: (sum w)^2 / sum w^2.
+        As many rows without weights would say as much: (sum w)^2 / sum w^2, for "dm" with the
+        weights its models give to the logged losses.
     max_weight, mean_weight : float
         The largest weight, and their mean, which is near 1 if the logged probabilities are right.
+    unseen : float
+        Share of the policy's choices that the log shows nothing of. The interval counts it at the
+        least and at the largest loss.
     """
 
     value: float
@@ -62,11 +64,14 @@ class Estimate:
     effective_rows: float
     max_weight: float
     mean_weight: float
+    unseen: float = 0.0
 
     def __str__(self) -> str:
+        unseen = f", {100 * self.unseen:.2g} % unseen" if self.unseen > 0 else ""
         return (
             f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}] ({self.method}, "
-            f"{100 * self.confidence:g} %, {self.effective_rows:.0f} effective of {self.rows} rows)"
+            f"{100 * self.confidence:g} %, {self.effective_rows:.0f} effective of {self.rows} "
+            f"rows{unseen})"
         )
 
 
@@ -79,6 +84,7 @@ def evaluate(
     ridge: float = 1.0,
     folds: int = 5,
     random_state: int = 0,
+    loss_range: tuple[float, float] | None = None,
 ) -> Estimate:
     """Estimate the expected loss of a policy from a log of another policy's decisions.
 
@@ -94,7 +100,7 @@ def evaluate(
     method : {"snips", "ips", "dm", "dr"}
         "ips" is unbiased; "snips" is a little biased and less noisy; "dr" is unbiased too and the
         least noisy where losses can be predicted; "dm" trusts its model of the loss, and its
-        interval does not know how wrong that model is.
+        interval knows how noisy that model is, but not how wrong.
     confidence : float, default 0.95
     ridge : float, default 1.0
         Penalty of the linear loss models of "dm" and "dr" (one an action, standardised features).
@@ -102,6 +108,9 @@ def evaluate(
         "dr" predicts each fold's losses by models of the others.
     random_state : int, default 0
         Seed of the folds.
+    loss_range : (float, float), optional
+        The least and the largest loss there may be; without it, those of the log. Where the log's
+        losses have more than two values, intervals from a few rows are shorter with it.
 
     Returns
     -------
@@ -116,6 +125,39 @@ def evaluate(
     >>> print(evaluate(np.zeros(2000, dtype=int), log))
     0.4707 [0.4397, 0.5019] (snips, 95 %, 1024 effective of 2000 rows)
     """
+    _check(log, method, confidence, ridge, folds)
+    least, most = _loss_range(loss_range, log)
+    # Losses of two values are right or wrong: they have shown their range.
+    sure = loss_range is not None or bool(np.isin(log.losses, (least, most)).all())
+    chances = _chances(policy, log)
+    weight = weights(chances, log)
+    with np.errstate(over="ignore", invalid="ignore"):
+        terms = terms_of(method, chances, log, ridge, folds, random_state)
+        top = largest_weight(terms.weight, chances, log) if method != "dm" else terms.usual_weight()
+        reach = np.abs(terms.weight).max() * (np.abs(terms.residual).max() + most - least)
+        _refuse_thin(terms, method, log)
+    if not np.isfinite([terms.value, reach]).all():
+        raise ValueError(
+            f"features, losses and weights must stay within float64, got an estimate of "
+            f"{terms.value}: scale features and losses down"
+        )
+    low, high = _interval(method, terms, Ends(top, least, most, sure), confidence)
+    return Estimate(
+        value=terms.value,
+        low=min(float(low), terms.value),
+        high=max(float(high), terms.value),
+        method=method,
+        confidence=float(confidence),
+        rows=len(log),
+        matched_rows=int(np.count_nonzero(weight)),
+        effective_rows=_effective_rows(terms.weight),
+        max_weight=float(weight.max()),
+        mean_weight=float(weight.mean()),
+        unseen=terms.unseen,
+    )
+
+
+def _check(log: Any, method: str, confidence: float, ridge: float, folds: int) -> None:
     if not isinstance(log, Log):
         raise ValueError(f"log must be a Log, got {shown(log)}: read it by read_log")
     if method not in METHODS:
@@ -124,43 +166,12 @@ def evaluate(
         raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}")
     if not np.isfinite(ridge) or ridge <= 0:
         raise ValueError(f"ridge must be a number above 0, got {ridge!r}")
-    if len(log) < 2:
-        raise ValueError(f"a log must have at least 2 rows to be judged by, got {len(log)}")
-    chances = _chances(policy, log)
-    with np.errstate(over="ignore"):
-        weight = chances[np.arange(len(log)), log.actions] / log.probabilities
-    if method != "dm" and not weight.any():
+    if len(log) < LEAST_ROWS:
         raise ValueError(
-            f"{method} needs rows whose logged action the policy would take, got none in "
-            f"{len(log)}: log more exploration, or use method='dm'"
+            f"a log must have at least {LEAST_ROWS} rows to be judged by, got {len(log)}: log more"
         )
-    with np.errstate(over="ignore", invalid="ignore"):
-        if method == "dm":
-            influence = _model_influence(chances, log, ridge)
-            value = influence.mean()
-            reach = stdtrit(len(log) - 1, 0.5 + confidence / 2) * influence.std(ddof=1)
-            low, high = value + np.array([-1, 1]) * reach / np.sqrt(len(log))
-        else:
-            parts = _parts(method, weight, chances, log, ridge, folds, random_state)
-            value = float(np.mean(parts.base + weight * parts.residual))
-            low, high = _interval(parts, weight, confidence)
-    if not np.isfinite([value, low, high]).all():
-        raise ValueError(
-            f"features, losses and weights must stay within float64, got an estimate of {value}: "
-            "scale features and losses down"
-        )
-    return Estimate(
-        value=float(value),
-        low=float(low),
-        high=float(high),
-        method=method,
-        confidence=float(confidence),
-        rows=len(log),
-        matched_rows=int(np.count_nonzero(weight)),
-        effective_rows=_effective_rows(weight),
-        max_weight=float(weight.max()),
-        mean_weight=float(weight.mean()),
-    )
+    if method == "dr" and not 2 <= folds <= len(log):
+        raise ValueError(f"folds must be from 2 to the {len(log)} rows, got {folds!r}")
 
 
 def _chances(policy: Any, log: Log) -> np.ndarray:
@@ -217,94 +228,63 @@ def _checked_probabilities(given: np.ndarray, log: Log) -> np.ndarray:
     return chances
 
 
-class _Parts(NamedTuple):
-    """The estimate is the mean of base + weight * residual, all of shape (rows,).
+def _loss_range(given: tuple[float, float] | None, log: Log) -> tuple[float, float]:
+    """The least and the largest loss there may be."""
+    least, most = float(log.losses.min()), float(log.losses.max())
+    if given is None:
+        if least == most:
+            raise ValueError(
+                f"losses must differ for an interval, got {least:g} in all {len(log)} rows: give "
+                "the least and the largest loss there may be by loss_range=(low, high)"
+            )
+        return least, most
+    try:
+        low, high = (number("loss_range", end) for end in given)
+    except (TypeError, ValueError):
+        raise ValueError(f"loss_range must be two numbers, got {shown(given)}") from None
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise ValueError(f"loss_range must be finite and ascend, got {shown(given)}")
+    if least < low or most > high:
+        outside = least if least < low else most
+        raise ValueError(f"losses must lie in loss_range {low:g} to {high:g}, got {outside:g}")
+    return low, high
 
-    `best` and `worst` are the residuals of the log's extreme losses where the prediction is what
-    it is on average: what one row more might bring.
-    """
 
-    base: np.ndarray
-    residual: np.ndarray
-    best: float
-    worst: float
+def _refuse_thin(terms: Terms, method: str, log: Log) -> None:
+    """Refuse what would be an answer about other actions than the policy's, or by a few rows."""
+    advice = "log more of its actions, or judge a policy nearer to the logged one"
+    if terms.unseen > _MOST_UNSEEN:
+        raise ValueError(
+            f"{method} needs rows of what the policy does, got none for {terms.unseen:.0%} of it "
+            f"in {len(log)} rows: {advice}"
+        )
+    carrying = carrying_rows(terms.weight)
+    if carrying < LEAST_ROWS:
+        raise ValueError(
+            f"{method} needs {LEAST_ROWS} rows that carry the policy's weight, got "
+            f"{carrying:.1f} of {len(log)}: {advice}"
+        )
 
 
-def _parts(
-    method: str,
-    weight: np.ndarray,
-    chances: np.ndarray,
-    log: Log,
-    ridge: float,
-    folds: int,
-    random_state: int,
-) -> _Parts:
-    losses, least, most = log.losses, log.losses.min(), log.losses.max()
-    if method == "ips":
-        return _Parts(np.zeros(len(log)), losses, least, most)
+def _interval(method: str, terms: Terms, ends: Ends, confidence: float) -> np.ndarray:
+    """The interval of the policy's expected loss, what the log does not show included."""
+    extremes = np.array([ends.least, ends.most])
+    allowed = likelihood_fall(terms.weight, ends.sure, confidence)
     if method == "snips":
-        # The delta method: a ratio varies as the mean of its linearisation does.
-        value, unit = np.average(losses, weights=weight), weight.mean()
-        base = np.full(len(log), value)
-        return _Parts(base, (losses - value) / unit, (least - value) / unit, (most - value) / unit)
-    if not 2 <= folds <= len(log):
-        raise ValueError(f"folds must be from 2 to the {len(log)} rows, got {folds!r}")
-    predicted = cross_fitted(log, ridge, folds, random_state)
-    taken = predicted[np.arange(len(log)), log.actions]
-    base = np.einsum("ij,ij->i", chances, predicted)
-    return _Parts(base, losses - taken, least - base.mean(), most - base.mean())
-
-
-def _model_influence(chances: np.ndarray, log: Log, ridge: float) -> np.ndarray:
-    """Values (rows,) whose mean is the direct estimate and whose spread is its own.
-
-    Their spread has the noise of the models' coefficients in it: a linear model weighs the logged
-    losses, and a row's influence is its weight times its residual.
-    """
-    models = fitted(log, ridge)
-    influence = np.zeros(len(log))
-    for action, model in models.items():
-        share = chances[:, action]
-        influence += share * model.predict(log.X)
-        rows = np.flatnonzero(log.actions == action)
-        residual = log.losses[rows] - model.predict(log.X[rows])
-        influence[rows] += len(log) * model.pull(share, log.X, rows) * residual
-    return influence
-
-
-def _interval(parts: _Parts, weight: np.ndarray, confidence: float) -> tuple[float, float]:
-    """Confidence interval of the mean of base + weight * residual."""
-    values = parts.base + weight * parts.residual
-    ends = parts.base.mean() + weight.max() * np.array([min(parts.best, 0), max(parts.worst, 0)])
-    low = -_upper_limit(np.append(-values, -ends[0]), confidence)
-    high = _upper_limit(np.append(values, ends[1]), confidence)
-    return min(low, float(values.mean())), max(high, float(values.mean()))
-
-
-def _upper_limit(values: np.ndarray, confidence: float) -> float:
-    """The largest mean that reweighted values have within the empirical likelihood's region.
-
-    The weights on the region's border are proportional to 1 / (gamma - value) for a gamma above
-    all values: one number to search for, by halving its logarithm's range.
-    """
-    rows = len(values)
-    top, spread = values.max(), np.ptp(values)
-    if spread == 0:
-        return float(top)
-    allowed = fdtri(1, rows - 1, confidence)
-    below = (top - values) / spread
-    low, high = -35.0, 35.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        gap = below + np.exp(middle)
-        ratio = 2 * (np.log(gap).sum() + rows * np.log(np.mean(1 / gap)))
-        low, high = (middle, high) if ratio > allowed else (low, middle)
-    share = 1 / (below + np.exp(high))
-    return float(top - spread * np.average(below, weights=share))
+        seen = ratio_interval(terms.weight, terms.residual, ends, allowed)
+        return (1 - terms.unseen) * seen + terms.unseen * extremes
+    values = terms.base + terms.weight * terms.residual
+    values += terms.value - values.mean()
+    centre = terms.base.mean()
+    further = ends.weight * (extremes - centre)
+    limits = centre + np.array([min(further[0], 0.0), max(further[1], 0.0)])
+    found = mean_interval(values, (limits[0], limits[1]), allowed)
+    found += np.array([-1, 1]) * terms.bias
+    found += terms.unseen * extremes - terms.guessed
+    # No policy costs less than the least loss, whatever the weights say.
+    return np.clip(found, ends.least, ends.most)
 
 
 def _effective_rows(weight: np.ndarray) -> float:
-    if not weight.any():
-        return 0.0
-    scaled = weight / weight.max()
+    scaled = weight / np.abs(weight).max()
     return float(scaled.sum() ** 2 / np.sum(scaled**2))

@@ -17,50 +17,57 @@ __all__ = ["LossModel", "cross_fitted", "fitted"]
 
 @dataclass(frozen=True)
 class LossModel:
-    """One action's model: centre and scale (d,), coefficients and Gram matrix of d + 1."""
+    """One action's model: centre and scale (d,), coefficients and Gram matrix of d + 1.
+
+    The mean of share * prediction over rows is `mean @ coefficients` for a `mean` of (d + 1,): the
+    methods below say what that number owes to single losses and to the penalty.
+    """
 
     centre: np.ndarray
     scale: np.ndarray
     coefficients: np.ndarray
-    gram: np.ndarray | None = None
+    gram: np.ndarray
 
     def design(self, X: np.ndarray) -> np.ndarray:
         """Standardised features with a column of ones, (rows, d + 1)."""
-        return np.hstack([(X - self.centre) / self.scale, np.ones((len(X), 1))])
+        return _design(X, self.centre, self.scale)
 
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predicted losses (rows,)."""
-        return self.design(X) @ self.coefficients
+    def pull(self, mean: np.ndarray, design: np.ndarray) -> np.ndarray:
+        """How much `mean @ coefficients` moves with the losses of rows learnt from (rows,)."""
+        return design @ np.linalg.solve(self.gram, mean)
 
-    def pull(self, share: np.ndarray, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """How much the mean of share * prediction over X moves with the losses of these rows."""
-        if self.gram is None:
-            return np.full(len(rows), share.mean() / max(len(rows), 1))
-        mean = share @ self.design(X) / len(X)
-        return self.design(X[rows]) @ np.linalg.solve(self.gram, mean)
+    def left_out(self, design: np.ndarray, losses: np.ndarray) -> np.ndarray:
+        """What the model misses losses learnt from by, had it learnt from the other rows only."""
+        own = np.einsum("ij,ji->i", design, np.linalg.solve(self.gram, design.T))
+        return (losses - design @ self.coefficients) / np.maximum(1 - own, 1e-12)
+
+    def shrinkage(self, mean: np.ndarray, ridge: float) -> float:
+        """How far the penalty pulls `mean @ coefficients`, were the coefficients the true ones."""
+        pulled = _penalty(len(mean), ridge) @ self.coefficients
+        return float(mean @ np.linalg.solve(self.gram, pulled))
 
 
-def fitted(log: Log, ridge: float) -> dict[int, LossModel]:
+def fitted(log: Log, ridge: float) -> list[LossModel]:
     """The model of every action, from all rows."""
     centre, scale = _scales(log.X)
-    design = LossModel(centre, scale, centre).design(log.X)
-    models = {}
+    design = _design(log.X, centre, scale)
+    models = []
     for action in range(log.n_actions):
         rows = np.flatnonzero(log.actions == action)
         if len(rows):
             gram, moment = _sums(design[rows], log.losses[rows])
             gram = gram + _penalty(len(gram), ridge)
-            models[action] = LossModel(centre, scale, np.linalg.solve(gram, moment), gram)
+            models.append(LossModel(centre, scale, np.linalg.solve(gram, moment), gram))
         else:
             flat = np.append(np.zeros(len(centre)), log.losses.mean())
-            models[action] = LossModel(centre, scale, flat)
+            models.append(LossModel(centre, scale, flat, np.eye(len(flat))))
     return models
 
 
 def cross_fitted(log: Log, ridge: float, folds: int, seed: int) -> np.ndarray:
     """Losses (rows, n_actions), each row predicted by models of the other folds' rows."""
     centre, scale = _scales(log.X)
-    design = LossModel(centre, scale, centre).design(log.X)
+    design = _design(log.X, centre, scale)
     fold = np.random.default_rng(seed).permutation(len(log)) % folds
     means = [log.losses[fold != part].mean() for part in range(folds)]
     predicted = np.empty((len(log), log.n_actions))
@@ -78,6 +85,10 @@ def cross_fitted(log: Log, ridge: float, folds: int, seed: int) -> np.ndarray:
             coefficients = np.linalg.solve(rest, moment - sums[part][1])
             predicted[inside, action] = design[inside] @ coefficients
     return predicted
+
+
+def _design(X: np.ndarray, centre: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    return np.hstack([(X - centre) / scale, np.ones((len(X), 1))])
 
 
 def _scales(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
