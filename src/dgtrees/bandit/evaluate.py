@@ -123,7 +123,7 @@ def evaluate(
     >>> losses = (actions != (X[:, 0] > 0)).astype(float)
     >>> log = Log(X, actions, np.full(2000, 0.5), losses, n_actions=2)
     >>> print(evaluate(np.zeros(2000, dtype=int), log))
-    0.4707 [0.4397, 0.5019] (snips, 95 %, 1024 effective of 2000 rows)
+    0.4707 [0.4398, 0.5019] (snips, 95 %, 1024 effective of 2000 rows)
     """
     _check(log, method, confidence, ridge, folds)
     least, most = _loss_range(loss_range, log)
