@@ -123,7 +123,7 @@ def evaluate(
     >>> losses = (actions != (X[:, 0] > 0)).astype(float)
     >>> log = Log(X, actions, np.full(2000, 0.5), losses, n_actions=2)
     >>> print(evaluate(np.zeros(2000, dtype=int), log))
-    0.4707 [0.4397, 0.5019] (snips, 95 %, 1024 effective of 2000 rows)
+    0.4707 [0.4398, 0.5019] (snips, 95 %, 1024 effective of 2000 rows)
     """
     _check(log, method, confidence, ridge, folds)
     least, most = _loss_range(loss_range, log)
@@ -141,7 +141,7 @@ def evaluate(
             f"features, losses and weights must stay within float64, got an estimate of "
             f"{terms.value}: scale features and losses down"
         )
-    low, high = _interval(method, terms, Ends(top, least, most, sure), confidence)
+    low, high = _interval(method, terms, log.losses, Ends(top, least, most, sure), confidence)
     return Estimate(
         value=terms.value,
         low=min(float(low), terms.value),
@@ -266,7 +266,9 @@ def _refuse_thin(terms: Terms, method: str, log: Log) -> None:
         )
 
 
-def _interval(method: str, terms: Terms, ends: Ends, confidence: float) -> np.ndarray:
+def _interval(
+    method: str, terms: Terms, losses: np.ndarray, ends: Ends, confidence: float
+) -> np.ndarray:
     """The interval of the policy's expected loss, what the log does not show included."""
     extremes = np.array([ends.least, ends.most])
     allowed = likelihood_fall(terms.weight, ends.sure, confidence)
@@ -275,11 +277,14 @@ def _interval(method: str, terms: Terms, ends: Ends, confidence: float) -> np.nd
         return (1 - terms.unseen) * seen + terms.unseen * extremes
     values = terms.base + terms.weight * terms.residual
     values += terms.value - values.mean()
-    centre = terms.base.mean()
-    further = ends.weight * (extremes - centre)
-    limits = centre + np.array([min(further[0], 0.0), max(further[1], 0.0)])
+    # The prediction for those rows that carry the weight: by this the row more may be wrong.
+    predicted = np.average(losses - terms.residual, weights=terms.weight**2)
+    further = ends.weight * (extremes - predicted)
+    limits = terms.base.mean() + np.array([min(further[0], 0.0), max(further[1], 0.0)])
     found = mean_interval(values, (limits[0], limits[1]), allowed)
-    found += np.array([-1, 1]) * terms.bias
+    if terms.doubt > 0:
+        reach = np.hypot(found - terms.value, np.sqrt(allowed) * terms.doubt)
+        found = terms.value + np.array([-1, 1]) * reach
     found += terms.unseen * extremes - terms.guessed
     # No policy costs less than the least loss, whatever the weights say.
     return np.clip(found, ends.least, ends.most)

@@ -41,10 +41,14 @@ class LossModel:
         own = np.einsum("ij,ji->i", design, np.linalg.solve(self.gram, design.T))
         return (losses - design @ self.coefficients) / np.maximum(1 - own, 1e-12)
 
-    def shrinkage(self, mean: np.ndarray, ridge: float) -> float:
-        """How far the penalty pulls `mean @ coefficients`, were the coefficients the true ones."""
-        pulled = _penalty(len(mean), ridge) @ self.coefficients
-        return float(mean @ np.linalg.solve(self.gram, pulled))
+    def doubt(self, mean: np.ndarray, ridge: float) -> float:
+        """Variance of `mean @ coefficients` by what the penalty decides in place of rows.
+
+        In units of the losses' variance, over which a ridge presumes slopes to vary by 1 / ridge:
+        where no row of the action has shown a feature, its slope may be anything of that size.
+        """
+        pull = np.linalg.solve(self.gram, mean)
+        return float(pull @ _penalty(len(mean), ridge) @ pull)
 
 
 def fitted(log: Log, ridge: float) -> list[LossModel]:

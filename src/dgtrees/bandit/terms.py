@@ -30,7 +30,7 @@ class Terms(NamedTuple):
     """An estimate varies as the mean of base + weight * residual, all of shape (rows,), does.
 
     `unseen` is the share of the policy's choices that no row tells of, `guessed` what `base` counts
-    for it, and `bias` how far the penalty may have pulled the model's prediction.
+    for it, and `doubt` the deviation of what a model predicts by its penalty in place of rows.
     """
 
     value: float
@@ -39,7 +39,7 @@ class Terms(NamedTuple):
     residual: np.ndarray
     unseen: float
     guessed: float = 0.0
-    bias: float = 0.0
+    doubt: float = 0.0
 
     def usual_weight(self) -> float:
         """The weight of a row of those that carry it: of the direct method's row more.
@@ -114,7 +114,7 @@ def _model_terms(chances: np.ndarray, log: Log, ridge: float) -> Terms:
     models = fitted(log, ridge)
     design = models[0].design(log.X)  # the same for all actions
     base, weight, residual = np.zeros((3, len(log)))
-    unseen = guessed = bias = 0.0
+    unseen = guessed = doubt = 0.0
     for action, model in enumerate(models):
         share, rows = chances[:, action], np.flatnonzero(log.actions == action)
         mean = share @ design / len(log)
@@ -125,5 +125,6 @@ def _model_terms(chances: np.ndarray, log: Log, ridge: float) -> Terms:
             continue
         weight[rows] = len(log) * model.pull(mean, design[rows])
         residual[rows] = model.left_out(design[rows], log.losses[rows])
-        bias += model.shrinkage(mean, ridge)
-    return Terms(float(base.mean()), base, weight, residual, unseen, guessed, abs(bias))
+        doubt += model.doubt(mean, ridge)
+    doubt = float(log.losses.std() * np.sqrt(doubt))
+    return Terms(float(base.mean()), base, weight, residual, unseen, guessed, doubt)
