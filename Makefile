@@ -4,6 +4,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SET_UP := .venv/.set-up
+# Data sets beside the repository are used where no others are named.
+export DGTREES_DATA ?= $(wildcard $(CURDIR)/../shared/datasets)
 
 .PHONY: demo test check bench accuracy agreement bandit paper paper-smoke docs refresh format clean help
 
@@ -68,7 +70,7 @@ paper: $(SET_UP)
 	$(BIN)/dgt paper report
 
 paper-smoke: $(SET_UP)
-	$(BIN)/python -m pytest tests/test_benchmarks_paper.py
+	$(BIN)/python -m pytest tests/test_paper_experiments.py
 
 clean:
 	rm -rf .venv site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -19,10 +19,9 @@ from rich.table import Table
 from tests.exported import COMPILER, STRICT, CModel, OnnxModel, boundary_rows, random_tree
 
 import dgtrees
-from benchmarks.data import data_folder
 from dgtrees import DGTClassifier, DGTRegressor, ObliqueForest, ObliqueTree
-from dgtrees.paper import catalog
 from dgtrees.model import file as model_file
+from dgtrees.paper import catalog
 
 RANDOM, TRAINED = (16, 54, 90, 784), ("pendigits", "covtype", "mnist", "ailerons")
 NATIVE = ("-O3", "-march=native")
@@ -30,7 +29,7 @@ NATIVE = ("-O3", "-march=native")
 
 def trained(name: str, rng: np.random.Generator, rows: int) -> tuple:
     """A quickly trained model of height 8, and noisy rows of its table."""
-    parts = catalog.load(name, 0, data_folder())
+    parts = catalog.load(name, 0, catalog.data_folder())
     X, y = np.asarray(parts.X_train, dtype=np.float64)[:20_000], parts.y_train[:20_000]
     kind = DGTRegressor if parts.y_train.dtype.kind == "f" else DGTClassifier
     model = kind(8, max_epochs=3, random_state=0).fit(X, y)
@@ -110,7 +109,7 @@ def main() -> int:
     forms = ("file", "onnx", "c", "c native", "values")
     table = Table("model", "leaves", "rows", *forms, "product", "margin")
     failed = 0
-    present = [name for name in TRAINED if catalog.status(name, data_folder()).present]
+    present = [name for name in TRAINED if catalog.status(name, catalog.data_folder()).present]
     jobs = [("random", d) for d in RANDOM] + [("trained", name) for name in present]
     for kind, what in track([*jobs, ("forest", 54)], console=Console(stderr=True)):
         rng = np.random.default_rng(0)

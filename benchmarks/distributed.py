@@ -28,10 +28,9 @@ from pyarrow import parquet
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.data import data_folder
 from dgtrees import DGTClassifier, fit_shards
-from dgtrees.paper.catalog import Split, load
 from dgtrees.learn import RECIPES
+from dgtrees.paper.catalog import Split, data_folder, load
 
 SHARDS = 8
 WAYS = ("in memory", "1 worker", "2 workers")

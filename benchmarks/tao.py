@@ -21,11 +21,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.data import data_folder
 from dgtrees import DGTClassifier, DGTRegressor
-from dgtrees.paper.baselines import TAOClassifier, TAORegressor
-from dgtrees.paper.catalog import CATALOG, Split, load
 from dgtrees.learn.recipe import POLISH_PASSES
+from dgtrees.paper.baselines import TAOClassifier, TAORegressor
+from dgtrees.paper.catalog import CATALOG, Split, data_folder, load
 
 GOALS = {"pendigits": 95.7, "satimage": 86.8, "letter": 86.5, "ailerons": 1.80, "compactiv": 2.80}
 PAPER = {

@@ -31,7 +31,6 @@ from unittest import mock
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
-from benchmarks.data import data_folder
 from matplotlib.figure import Figure
 from PIL import Image
 from typer.main import get_command
@@ -104,7 +103,7 @@ def fresh(page: Path) -> tuple[str, dict[str, str]]:
         after = f"\n\n```text\n{shown}\n```" if shown else ""
         return f"{mark}```python\n{match['code']}```{after}"
 
-    here = {"COLUMNS": "100", "DGTREES_DATA": str(data_folder())}
+    here = {"COLUMNS": "100", "DGTREES_DATA": str(catalog.data_folder())}
     with mock.patch.dict(os.environ, here), _stating(stated), mpl.rc_context():
         mpl.use("Agg")
         return BLOCK.sub(block, text), stated

@@ -14,9 +14,9 @@ from dgtrees import (
     Recipe,
 )
 from dgtrees.bandit.recipe import RECIPES
+from dgtrees.errors import StateError
 from dgtrees.paper.baselines import TAOClassifier, TAORegressor
 from dgtrees.tables.encoder import Encoder, columns_of
-from dgtrees.errors import StateError
 
 QUICK = {"max_depth": 2, "max_epochs": 2, "random_state": 0}
 

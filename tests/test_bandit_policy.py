@@ -22,9 +22,9 @@ from dgtrees.bandit import (
     evaluate,
 )
 from dgtrees.bandit.recipe import RECIPES
-from dgtrees.tables.encoder import Encoder, columns_of
 from dgtrees.errors import ModelFileError, StateError
 from dgtrees.model import file as model_file
+from dgtrees.tables.encoder import Encoder, columns_of
 from dgtrees.tree.state import views
 
 RULES = [Epsilon(0.3), DecayingEpsilon(50, 0.1), Softmax(0.5), InverseGap(2.0, 0.5), Greedy()]

@@ -9,10 +9,10 @@ from pyarrow import parquet
 
 import dgtrees
 from dgtrees.cli.app import run
+from dgtrees.errors import DataError
 from dgtrees.tables.batch import Batch, row_namer
 from dgtrees.tables.names import Names
 from dgtrees.tables.table import read_table
-from dgtrees.errors import DataError
 
 QUICK = ["--max-depth", "2", "--max-epochs", "2", "-q"]
 

@@ -15,8 +15,8 @@ import pytest
 from pyarrow import parquet
 
 from dgtrees import DGTClassifier, fit_shards
-from dgtrees.errors import StateError
 from dgtrees.cluster import launch
+from dgtrees.errors import StateError
 
 SECONDS = 120
 """After which a test gives up waiting for what should have happened long before."""

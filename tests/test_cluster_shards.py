@@ -17,14 +17,14 @@ from sklearn.utils._param_validation import InvalidParameterError
 import dgtrees
 from dgtrees import DGTClassifier, DGTRegressor, Recipe, fit_shards
 from dgtrees.cli.app import run
-from dgtrees.tables.examples import Examples
+from dgtrees.cluster import launch
 from dgtrees.cluster.shard_files import find_shards, row_draws
 from dgtrees.errors import DataError, ModelFileError, StateError
-from dgtrees.cluster import launch
 from dgtrees.learn import checkpoint, share
 from dgtrees.learn.rows import Rows
 from dgtrees.learn.scaling import moments, streamed_moments
 from dgtrees.learn.team import Team
+from dgtrees.tables.examples import Examples
 
 ROWS = 3000
 OPTIONS = {"max_depth": 4, "max_epochs": 40, "random_state": 1}

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import dgtrees
-from dgtrees.paper import baselines
 from dgtrees import learn
+from dgtrees.paper import baselines
 
 LAZY = [dgtrees, learn, baselines]
 SOURCE = Path(dgtrees.__file__).parents[1]

@@ -6,9 +6,9 @@ from sklearn.datasets import load_iris
 
 import dgtrees
 from dgtrees import DGTForestClassifier, DGTForestRegressor
-from dgtrees.tables.examples import bootstrap
 from dgtrees.errors import ModelFileError, StateError
 from dgtrees.estimators.intervals import Intervals
+from dgtrees.tables.examples import bootstrap
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 4))

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 import torch
 
-from dgtrees.tables.fingerprint import fingerprint
 from dgtrees.errors import StateError
 from dgtrees.estimators.tune import Search
+from dgtrees.tables.fingerprint import fingerprint
 
 
 def explosive(prediction, target):

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from dgtrees.tables.examples import Examples
 from dgtrees.learn import loop, refine
 from dgtrees.learn.losses import cross_entropy, squared
 from dgtrees.learn.recipe import RECIPES, Recipe
 from dgtrees.learn.scaling import moments
 from dgtrees.learn.trainer import Trainer
+from dgtrees.tables.examples import Examples
 from dgtrees.tree import ObliqueTree
 
 

@@ -18,8 +18,8 @@ from dgtrees import (
     contributions,
     explain,
 )
-from dgtrees.tables.encoder import Encoder, columns_of
 from dgtrees.errors import StateError
+from dgtrees.tables.encoder import Encoder, columns_of
 
 RNG = np.random.default_rng(5)
 ROWS = 240

@@ -16,8 +16,8 @@ from dgtrees import (
     ObliqueTree,
     export_onnx,
 )
-from dgtrees.paper.baselines import TELClassifier
 from dgtrees.errors import StateError
+from dgtrees.paper.baselines import TELClassifier
 from exported import OnnxModel, boundary_rows, random_tree
 
 onnx = pytest.importorskip("onnx")

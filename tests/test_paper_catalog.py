@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from conftest import DATA
-from dgtrees.paper import catalog, molecules, parsers as publishers
-from dgtrees.paper.catalog import CATALOG, load, status
-from dgtrees.paper.archives import DataFile, FileSource
 from dgtrees.errors import DataError
+from dgtrees.paper import catalog, molecules
+from dgtrees.paper import parsers as publishers
+from dgtrees.paper.archives import DataFile, FileSource
+from dgtrees.paper.catalog import CATALOG, load, status
 
 pytestmark = pytest.mark.data
 MIRROR = Path(DATA).resolve()

@@ -14,9 +14,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import stats
+
+import dgtrees
+from dgtrees.cli.app import run as dgt
+from dgtrees.errors import StateError
 from dgtrees.paper import (
-    costs,
     bars,
+    costs,
     report,
     runner,
     splits,
@@ -26,12 +31,7 @@ from dgtrees.paper import (
     work,
 )
 from dgtrees.paper import experiment as declared
-from scipy import stats
-
-import dgtrees
-from dgtrees.cli.app import run as dgt
 from dgtrees.paper.catalog import CATALOG
-from dgtrees.errors import StateError
 
 ROOT = Path(__file__).parents[1]
 KNOWN = declared.experiments()
@@ -283,7 +283,7 @@ if __name__ == "__main__":
 def start(folder):
     script = folder / "run.py"
     script.write_text(RUN)
-    paths = [str(ROOT), str(ROOT / "src")]
+    paths = [str(ROOT / "src")]
     return subprocess.Popen(
         [sys.executable, str(script), str(folder / "results")],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
@@ -462,12 +462,14 @@ def test_bad_options_are_one_line(options, what, capsys):
     assert what in line
 
 
-def test_without_the_repository_the_command_says_so(tmp_path, monkeypatch, capsys):
+def test_outside_of_a_checkout_folders_have_to_be_named(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(dgtrees, "__file__", str(tmp_path / "site" / "lib" / "dgtrees" / "x.py"))
     monkeypatch.chdir(tmp_path)
     assert dgt(["paper", "list"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "needs the repository" in line
+    assert "got no --results: name one" in line
+    assert dgt(["paper", "list", "--results", "mine"]) == 0
+    assert "Table 1" in capsys.readouterr().out
 
 
 def test_fingerprints_are_kept_until_their_source_changes(tmp_path, monkeypatch):

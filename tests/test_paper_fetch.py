@@ -11,10 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from dgtrees.paper import catalog
-from dgtrees.paper.catalog import CATALOG, fetch, status
-from dgtrees.paper.archives import DataFile, find_file, open_file, verify_file
 from dgtrees.errors import DataError
+from dgtrees.paper import catalog
+from dgtrees.paper.archives import DataFile, find_file, open_file, verify_file
+from dgtrees.paper.catalog import CATALOG, fetch, status
 
 TEXT = b"M,0.455,0.365,0.095,0.514,0.2245,0.101,0.15,15\n" * 9
 

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import ipc, parquet
 
+from dgtrees.errors import DataError
+from dgtrees.paper.archives import DataFile, verify_file
 from dgtrees.tables.arrow_messages import MessageStream
 from dgtrees.tables.files import open_bytes
 from dgtrees.tables.growth import VARIABLE
-from dgtrees.paper.archives import DataFile, verify_file
 from dgtrees.tables.table import TableStream, read_table
-from dgtrees.errors import DataError
 
 ROWS = 500_000
 SMALL = 0.002  # GiB

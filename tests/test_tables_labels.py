@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from dgtrees.cli.app import run
+from dgtrees.errors import DataError
 from dgtrees.tables.table import TableStream, read_table
 from dgtrees.tables.targets import one_spelling
-from dgtrees.errors import DataError
 
 
 def read(labels) -> list:

@@ -13,10 +13,10 @@ import pytest
 from pyarrow import feather, parquet
 
 from dgtrees import DGTClassifier, DGTRegressor
+from dgtrees.errors import DataError
 from dgtrees.tables.encoder import columns_of
 from dgtrees.tables.files import blocks_of_lines
 from dgtrees.tables.table import Table, TableStream, read_table
-from dgtrees.errors import DataError
 
 CSV = b"age,city,size,buys\n34,Oslo,1.5,no\n,Rome,2,yes\n51,Rome,NA,yes\n29,?,-3e2,no\n"
 

@@ -11,10 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dgtrees import DGTClassifier
+from dgtrees.errors import DataError
 from dgtrees.tables import arff
 from dgtrees.tables.encoder import Encoder, columns_of
 from dgtrees.tables.table import read_table
-from dgtrees.errors import DataError
 
 WIDTH = 60_000
 NAMES = [f"c{j}" for j in range(WIDTH)]

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from dgtrees import writing
-from dgtrees.writing import check_target, whole_file
 from dgtrees.errors import DataError, ModelFileError
 from dgtrees.model import file
+from dgtrees.writing import check_target, whole_file
 
 AS_ROOT = os.geteuid() == 0
 
@@ -138,9 +138,7 @@ def test_devices_and_pipes_are_written_into(tmp_path):
 def test_what_standard_output_was_led_into_is_added_to(tmp_path):
     log = tmp_path / "log"
     log.write_text("before\n")
-    code = (
-        "from dgtrees.writing import *\nwith whole_file('/dev/stdout') as s: s.write(b'new')"
-    )
+    code = "from dgtrees.writing import *\nwith whole_file('/dev/stdout') as s: s.write(b'new')"
     with log.open("ab") as stream:
         subprocess.run([sys.executable, "-c", code], stdout=stream, check=True)
     assert log.read_text() == "before\nnew"

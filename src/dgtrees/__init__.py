@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dgtrees.bandit import BanditRecipe, DGTBandit, DGTContinuousBandit
-    from dgtrees.paper.baselines.tao import TAOClassifier, TAORegressor
+    from dgtrees.cluster.shards import fit_shards
     from dgtrees.errors import DGTreesError
     from dgtrees.estimators import (
         DGTClassifier,
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         DGTForestRegressor,
         DGTRegressor,
     )
-    from dgtrees.cluster.shards import fit_shards
     from dgtrees.learn.recipe import Recipe
     from dgtrees.model.c import export_c
     from dgtrees.model.contributions import contributions
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from dgtrees.model.onnx import export_onnx
     from dgtrees.model.plot import plot_tree
     from dgtrees.model.rules import export_text
+    from dgtrees.paper.baselines.tao import TAOClassifier, TAORegressor
     from dgtrees.tree import ObliqueForest, ObliqueTree
 
 __version__ = "0.1.0"
@@ -115,9 +115,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file is not a model, is damaged, or is of another format version.
     """
-    from dgtrees.schema import shown
     from dgtrees.errors import ModelFileError
     from dgtrees.model import file
+    from dgtrees.schema import shown
 
     header, arrays = file.read(path)
     if header.get("kind") not in _KINDS:

@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike
 from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.explore import exploration
 from dgtrees.bandit.recipe import BanditRecipe, named_recipe
-from dgtrees.tables.encoder import Encoder, columns_of, is_frame
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
 from dgtrees.model.header import refusing
+from dgtrees.tables.encoder import Encoder, columns_of, is_frame
 from dgtrees.tree import online
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.state import (

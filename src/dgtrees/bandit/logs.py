@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from dgtrees.bandit.formats import FORMATS, BadLineError
+from dgtrees.errors import DataError
 from dgtrees.tables.files import blocks_of_lines, open_bytes, source_name
 from dgtrees.writing import whole_file
-from dgtrees.errors import DataError
 
 __all__ = ["Log", "read_log", "write_log"]
 

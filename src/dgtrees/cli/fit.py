@@ -196,8 +196,8 @@ def _kind(result: dict[str, Any]) -> str:
 
 def read_labelled(source: str, target: str | None, **how: Any) -> Any:
     """A table that has a target."""
-    from dgtrees.tables.table import read_table
     from dgtrees.errors import DataError
+    from dgtrees.tables.table import read_table
 
     table = read_table(source, target, **how)
     if table.y is None:
@@ -213,8 +213,8 @@ def read_validation(
     val: str, table: Any, weight: str | None, reading: dict[str, Any], classes: Any = None
 ) -> Any:
     """Validation rows with the training table's columns, and its spelling of true and false."""
-    from dgtrees.tables.targets import one_spelling
     from dgtrees.errors import DataError
+    from dgtrees.tables.targets import one_spelling
 
     held = read_labelled(
         val,

@@ -1,15 +1,13 @@
 """`dgt paper`: run the paper's experiments again and report on them.
 
-The experiments are the repository's (`benchmarks/paper`), not the package's: they are looked for
-beside the source and in the working directory.
+The experiments are part of the package. What has been recorded is part of the repository: of a
+checkout its records and pages are taken, elsewhere the user names a folder.
 """
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,40 +20,41 @@ from dgtrees.errors import StateError
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="The paper's tables and figures: run them again, resume, report. Needs the repository.",
+    help="The paper's tables and figures: run them again, resume, report.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 Results = Annotated[
     str | None,
-    typer.Option(help="Folder of the records; benchmarks/paper/results of the repository."),
+    typer.Option(help="Folder of the records; a checkout's benchmarks/paper/results by default."),
 ]
 
 
-def _instrument(module: str) -> Any:
-    """A module of dgtrees.paper, from the source checkout."""
+def _checkout(folder: str, option: str) -> Path:
+    """A folder of the repository, where the package or the user is in a checkout of it."""
     for root in (Path(dgtrees.__file__).parents[2], Path.cwd()):
-        if (root / "benchmarks" / "paper" / "experiments").is_dir():
-            if str(root) not in sys.path:
-                sys.path.insert(0, str(root))
-            return import_module(f"dgtrees.paper.{module}")
+        if (root / "benchmarks" / "paper" / "results").is_dir():
+            return root / folder
     raise StateError(
-        "dgt paper needs the repository, whose benchmarks/paper was not found beside the package "
-        "or here: clone it and run this in its folder"
+        f"records and pages must have a folder outside of a checkout of the repository, got no "
+        f"{option}: name one, for example {option} paper"
     )
 
 
-def _folder(results: str | None) -> Path:
-    return _instrument("experiment").RESULTS if results is None else Path(results)
+def _records(results: str | None) -> Path:
+    return _checkout("benchmarks/paper/results", "--results") if results is None else Path(results)
 
 
 @app.command("list", cls=Command)
 def list_experiments(results: Results = None, json: o.Json = False, quiet: o.Quiet = False) -> None:
     """List the experiments: table or figure, data sets, and how many runs are done."""
-    known, count = _instrument("experiment").experiments(), _instrument("report").count
+    from dgtrees.paper.experiment import experiments
+    from dgtrees.paper.report import count
+
+    folder = _records(results)
     found = [
-        {"name": e.name, "title": e.heading, **count(e, _folder(results))} for e in known.values()
+        {"name": e.name, "title": e.heading, **count(e, folder)} for e in experiments().values()
     ]
     lines = [f"{'name':<23} {'done':>5} {'of':>5} {'absent':>7}  what"]
     for item in found:
@@ -102,7 +101,9 @@ def run_experiments(
             f"jobs and seeds must be at least 1 and budget at least 0, got {jobs}, {seeds} and "
             f"{budget}: change them"
         )
-    declared, progress = _instrument("experiment"), _instrument("progress")
+    from dgtrees.paper import bars
+    from dgtrees.paper import experiment as declared
+
     cells = declared.selected(
         declared.experiments().values(),
         tables=table or (),
@@ -115,9 +116,9 @@ def run_experiments(
     if not cells:
         raise ValueError("the options name no run: see dgt paper list for what there is")
     show = o.on_terminal() and not (quiet or json)
-    outcome = progress.run(
+    outcome = bars.run(
         cells,
-        _folder(results),
+        _records(results),
         jobs=jobs,
         budget=None if budget is None else 60.0 * budget,
         bar=show,
@@ -136,14 +137,16 @@ def run_experiments(
 @app.command("report", cls=Command)
 def write_report(
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Folder of the pages; docs by default.")
+        str | None,
+        typer.Option("--output", "-o", help="Folder of the pages; a checkout's docs by default."),
     ] = None,
     results: Results = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Write docs/paper.md and its figures from what has been recorded."""
-    report = _instrument("report")
-    docs = report.ROOT / "docs" if output is None else Path(output)
-    written = [str(path) for path in report.write(_folder(results), docs)]
+    """Write paper.md, its figures and settings from what has been recorded."""
+    from dgtrees.paper import report
+
+    docs = _checkout("docs", "--output") if output is None else Path(output)
+    written = [str(path) for path in report.write(_records(results), docs)]
     say({"written": written}, "\n".join(written), as_json=json, quiet=quiet, clear=True)

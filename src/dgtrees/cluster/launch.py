@@ -25,8 +25,8 @@ from typing import IO, Any
 
 import dgtrees
 from dgtrees import errors
-from dgtrees.writing import whole_file
 from dgtrees.estimators.progress import EpochCallback
+from dgtrees.writing import whole_file
 
 __all__ = ["JOB", "MODEL", "PROGRESS", "REPORT", "report_failure", "run", "write_json"]
 

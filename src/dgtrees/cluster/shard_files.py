@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from dgtrees.errors import DataError, Problems
 from dgtrees.tables.batch import Batch
 from dgtrees.tables.binary import from_parquet
 from dgtrees.tables.files import open_bytes
 from dgtrees.tables.row_labels import row_labels
 from dgtrees.tables.table import Columns, Table, typed
-from dgtrees.errors import DataError, Problems
 
 __all__ = ["Shards", "find_shards", "row_draws"]
 

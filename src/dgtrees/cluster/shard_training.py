@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.tables.encoder import columns_of
-from dgtrees.tables.examples import Examples
-from dgtrees.cluster.spill import ScratchRows, on_disk
 from dgtrees.cluster.shard_files import Shards, find_shards, row_draws
+from dgtrees.cluster.shard_identity import check_loss, identity
+from dgtrees.cluster.spill import ScratchRows, on_disk
 from dgtrees.cluster.summary import TableSummary, sampled_share
-from dgtrees.tables.table import Columns, Table, named
-from dgtrees.tables.targets import TargetScan
 from dgtrees.errors import DataError
 from dgtrees.estimators.checks import check_memory, checked_recipe
 from dgtrees.estimators.progress import EpochCallback
-from dgtrees.cluster.shard_identity import check_loss, identity
 from dgtrees.learn.checkpoint import Checkpoints
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.team import Team, restarts
 from dgtrees.learn.trainer import Trainer
+from dgtrees.tables.encoder import columns_of
+from dgtrees.tables.examples import Examples
+from dgtrees.tables.table import Columns, Table, named
+from dgtrees.tables.targets import TargetScan
 
 __all__ = ["ShardJob", "scan_target", "train"]
 

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import dgtrees
-from dgtrees.errors import DGTreesError
 from dgtrees.cluster import launch
 from dgtrees.cluster.shard_training import ShardJob, train
+from dgtrees.errors import DGTreesError
 from dgtrees.estimators.storage import unfitted
 from dgtrees.learn.team import join, restarts
 

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from dgtrees.tables.examples import Examples, bootstrap, hash_rows
 from dgtrees.estimators import storage
 from dgtrees.estimators.checks import check_memory, checked_recipe, unchanged_on_error
 from dgtrees.estimators.parallel import run
@@ -26,6 +25,7 @@ from dgtrees.estimators.progress import progress_bar
 from dgtrees.estimators.tables import TableEstimator
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.scaling import moments
+from dgtrees.tables.examples import Examples, bootstrap, hash_rows
 from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.oblique import ObliqueTree
 

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from dgtrees.tables.examples import Examples
 from dgtrees.errors import StateError
 from dgtrees.estimators import storage
 from dgtrees.estimators.checks import check_memory, checked_recipe, unchanged_on_error
@@ -29,6 +28,7 @@ from dgtrees.estimators.progress import (
 )
 from dgtrees.estimators.tables import TreeEstimator
 from dgtrees.learn.recipe import Recipe
+from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from dgtrees.tables.examples import Examples
 from dgtrees.errors import StateError
 from dgtrees.estimators.bagging import ForestEstimator
 from dgtrees.estimators.intervals import Intervals
 from dgtrees.estimators.targets import ClassTarget, ValueTarget
 from dgtrees.learn.recipe import Recipe
+from dgtrees.tables.examples import Examples
 from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.oblique import ObliqueTree
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.tables.encoder import Encoder
-from dgtrees.schema import shown
 from dgtrees.learn.recipe import Recipe
 from dgtrees.model import file as model_file
 from dgtrees.model.header import check_arrays, refusing
+from dgtrees.schema import shown
+from dgtrees.tables.encoder import Encoder
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = [

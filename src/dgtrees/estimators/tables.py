@@ -22,11 +22,11 @@ from sklearn.utils.validation import (
 )
 
 from dgtrees.tables.encoder import Encoder, columns_of, is_frame
-from dgtrees.tables.row_labels import without_row_labels
 from dgtrees.tables.examples import Examples, hold_out, merge_repeated
+from dgtrees.tables.row_labels import without_row_labels
+from dgtrees.tree.inputs import checked_row
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.routing import all_finite
-from dgtrees.tree.inputs import checked_row
 
 __all__ = ["TableEstimator", "TreeEstimator"]
 

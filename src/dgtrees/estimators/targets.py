@@ -18,9 +18,9 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from dgtrees.schema import shown
 from dgtrees.errors import StateError
 from dgtrees.estimators.tables import TableEstimator
+from dgtrees.schema import shown
 
 __all__ = ["ClassTarget", "ValueTarget"]
 

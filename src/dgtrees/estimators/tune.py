@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import root_mean_squared_error
 
-from dgtrees.tables.fingerprint import fingerprint
-from dgtrees.writing import check_target
 from dgtrees.errors import StateError
 from dgtrees.estimators import parallel
 from dgtrees.estimators.classifier import DGTClassifier
 from dgtrees.estimators.regressor import DGTRegressor
 from dgtrees.learn.recipe import RECIPES, Recipe
+from dgtrees.tables.fingerprint import fingerprint
+from dgtrees.writing import check_target
 
 __all__ = ["SPACES", "Best", "Search"]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dgtrees.tables.examples import Examples, bootstrap
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.trainer import Trainer
+from dgtrees.tables.examples import Examples, bootstrap
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["Growing", "grow"]

@@ -14,10 +14,10 @@ from typing import Any
 
 import torch
 
-from dgtrees.writing import whole_file
 from dgtrees.errors import StateError
 from dgtrees.learn.loop import Run
 from dgtrees.learn.team import Team
+from dgtrees.writing import whole_file
 
 __all__ = ["Checkpoints"]
 

@@ -22,7 +22,6 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from dgtrees.errors import StateError
-from dgtrees.learn.weights import BestWeights, RunningAverage
 from dgtrees.learn.losses import Loss
 from dgtrees.learn.module import TrainableTree
 from dgtrees.learn.objective import evaluate, mean_loss, rank_of, training_loss
@@ -31,6 +30,7 @@ from dgtrees.learn.quantizers import QUANTIZERS, AnnealedSigmoid
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.rows import Feed
 from dgtrees.learn.team import ALONE, Team
+from dgtrees.learn.weights import BestWeights, RunningAverage
 
 __all__ = [
     "Keeper",

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from dgtrees.tables.examples import Examples
 from dgtrees.learn.rows import Rows
 from dgtrees.learn.team import Team
+from dgtrees.tables.examples import Examples
 
 __all__ = ["Share"]
 

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 import numpy as np
 import torch
 
-from dgtrees.tables.examples import Examples
 from dgtrees.learn import polish, refine
 from dgtrees.learn.loop import (
     Callback,
@@ -30,6 +29,7 @@ from dgtrees.learn.rows import Feed, Rows
 from dgtrees.learn.scaling import streamed_moments
 from dgtrees.learn.share import Share
 from dgtrees.learn.team import ALONE, Team
+from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["Trainer"]

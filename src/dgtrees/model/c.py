@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.tables.encoder import CATEGORY, MISSING, NUMBER
-from dgtrees.writing import check_target, whole_file
 from dgtrees.model import c_source as source
 from dgtrees.model.portable import CLASSES, VALUES, Portable, portable
 from dgtrees.model.text import on_one_line
+from dgtrees.tables.encoder import CATEGORY, MISSING, NUMBER
+from dgtrees.writing import check_target, whole_file
 
 __all__ = ["c_name", "c_texts", "export_c"]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from dgtrees.writing import whole_file
 from dgtrees.model.portable import Portable, portable
 from dgtrees.model.rules import checked_class_names, leaf_functions
 from dgtrees.model.text import count_leaves, describe_leaf, joined, linear_terms
 from dgtrees.tree.oblique import ObliqueTree
+from dgtrees.writing import whole_file
 
 __all__ = ["export_dot"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 
-from dgtrees.tables.encoder import is_frame
 from dgtrees.model.view import ModelView, view
+from dgtrees.tables.encoder import is_frame
 
 __all__ = ["Explanation", "Reason", "Step", "explain"]
 

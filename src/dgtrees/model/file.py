@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.schema import shown
-from dgtrees.writing import whole_file
 from dgtrees.errors import ModelFileError
 from dgtrees.model.header import HEADERS, check_header
+from dgtrees.schema import shown
 from dgtrees.tree.oblique import ObliqueTree
+from dgtrees.writing import whole_file
 
 __all__ = [
     "FORMAT_VERSION",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from dgtrees.tables.encoder import COLUMN
+from dgtrees.errors import ModelFileError
 from dgtrees.schema import (
     Check,
     any_name,
@@ -26,7 +26,7 @@ from dgtrees.schema import (
     text,
     whole,
 )
-from dgtrees.errors import ModelFileError
+from dgtrees.tables.encoder import COLUMN
 from dgtrees.tree.forest import COMBINATIONS
 
 __all__ = ["ARRAYS", "HEADERS", "check_arrays", "check_header", "refusing"]

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.tables.encoder import NUMBER, Column
-from dgtrees.writing import whole_file
 from dgtrees.model.onnx_graph import Graph, fixed_order_dot
 from dgtrees.model.onnx_routing import leaves_of_rows
 from dgtrees.model.portable import CLASSES, VALUES, Portable, portable
+from dgtrees.tables.encoder import NUMBER, Column
+from dgtrees.writing import whole_file
 
 __all__ = ["export_onnx"]
 

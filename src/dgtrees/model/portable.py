@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from dgtrees.tables.encoder import Column
 from dgtrees.errors import StateError
+from dgtrees.tables.encoder import Column
 from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.oblique import ObliqueTree
 

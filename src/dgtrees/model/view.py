@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.tables.encoder import NUMBER, Column, Encoder, columns_of, is_frame
 from dgtrees.errors import StateError
 from dgtrees.model.portable import bounds_of
+from dgtrees.tables.encoder import NUMBER, Column, Encoder, columns_of, is_frame
 from dgtrees.tree.forest import ObliqueForest
-from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.inputs import checked_rows
+from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["ModelView", "means_below", "position", "view"]
 

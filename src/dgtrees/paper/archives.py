@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from dgtrees.tables.growth import Unpacked
 from dgtrees.errors import DataError
+from dgtrees.tables.growth import Unpacked
 
 __all__ = ["DataFile", "FileSource", "find_file", "open_file", "verify_file"]
 

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dgtrees.paper.download import Progress, download
-from dgtrees.paper.data_sets import CATALOG, DataSet
-from dgtrees.paper.archives import DataFile, FileSource, find_file, verify_file
-from dgtrees.paper.parsers import Pair, Parts
 from dgtrees.errors import DataError
+from dgtrees.paper.archives import DataFile, FileSource, find_file, verify_file
+from dgtrees.paper.data_sets import CATALOG, DataSet
+from dgtrees.paper.download import Progress, download
+from dgtrees.paper.parsers import Pair, Parts
 
 __all__ = [
     "CATALOG",

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dgtrees.paper import parsers as publishers
-from dgtrees.paper.checksums import SHA256
 from dgtrees.paper.archives import DataFile, FileSource
+from dgtrees.paper.checksums import SHA256
 from dgtrees.paper.parsers import Parts
 
 __all__ = ["CATALOG", "DataSet"]

@@ -10,8 +10,8 @@ import urllib.request
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from dgtrees.paper.archives import DataFile, verify_file
 from dgtrees.errors import DataError
+from dgtrees.paper.archives import DataFile, verify_file
 
 __all__ = ["Progress", "download"]
 

@@ -16,12 +16,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from dgtrees.paper.splits import facts
 from dgtrees.learn.recipe import RECIPES, Recipe
+from dgtrees.paper.splits import facts
 
-HERE = Path(__file__).parent
-FILES = HERE / "experiments"
-RESULTS = HERE / "results"
+FILES = Path(__file__).parent / "experiments"
 
 OUTCOMES = ("done", "before", "failed", "left", "absent")
 """What may become of a cell in a run, see `runner.Outcome`."""

@@ -8,9 +8,9 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
+from dgtrees.paper.report_tables import Found
 from dgtrees.paper.splits import facts
 from dgtrees.paper.statistics import half_interval
-from dgtrees.paper.report_tables import Found
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

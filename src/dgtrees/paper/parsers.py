@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
+from dgtrees.errors import DataError
 from dgtrees.paper import molecules
+from dgtrees.paper.archives import FileSource
 from dgtrees.tables.arff import read_arff
 from dgtrees.tables.binary import load_npz
-from dgtrees.paper.archives import FileSource
 from dgtrees.tables.svmlight import read_svmlight
-from dgtrees.errors import DataError
 
 __all__ = ["Pair", "Parts"]
 

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dgtrees.paper import figures, report_tables
-from dgtrees.paper.splits import facts, present, why_absent
 from dgtrees.paper.experiment import Experiment, Records, cells, experiments
-from dgtrees.paper.statistics import LEVEL
 from dgtrees.paper.report_tables import Found
-
-ROOT = Path(__file__).parents[2]
+from dgtrees.paper.splits import facts, present, why_absent
+from dgtrees.paper.statistics import LEVEL
 
 _INTRODUCTION = """\
 # The paper's tables and figures
@@ -19,7 +17,7 @@ _INTRODUCTION = """\
 Every table and figure of *Learning Accurate Decision Trees with Bandit Feedback via Quantized
 Gradient Descent* (TMLR 2022), run again with this library on the data sets that are at hand.
 `dgt paper run` runs what is missing and `dgt paper report` writes this page from the records in
-`benchmarks/paper/results`, one file a run; `benchmarks/paper/experiments` says what is compared.
+`benchmarks/paper/results`, one file a run; `src/dgtrees/paper/experiments` says what is compared.
 This page is as complete as the records are.
 
 **How to read it.** Figures are means and sample deviations over runs that differ in their seed; the
@@ -38,7 +36,7 @@ and costs](paper/settings.md).
 """
 
 
-def write(folder: Path, docs: Path = ROOT / "docs") -> list[Path]:
+def write(folder: Path, docs: Path) -> list[Path]:
     """Write the pages and pictures; their paths."""
     known, made = experiments(), Records(folder)
     written = [docs / "paper.md", docs / "paper" / "settings.md"]

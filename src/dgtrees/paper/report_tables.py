@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dgtrees.paper import statistics
-from dgtrees.paper.splits import facts
 from dgtrees.paper.experiment import Experiment, Records, at
+from dgtrees.paper.splits import facts
 from dgtrees.paper.statistics import Summary
 
 NOTHING = "-"

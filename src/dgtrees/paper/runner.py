@@ -24,7 +24,7 @@ from dgtrees.paper.experiment import Cell
 _LIMIT = 45 * 60.0
 """Seconds after which a cell is given up: something is wrong with it."""
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-_ROOT = Path(__file__).parents[2]
+_SOURCE = Path(__file__).parents[2]
 
 
 @dataclass
@@ -101,7 +101,7 @@ class _Processes:
 
     def __enter__(self) -> _Processes:
         # For the server and all that it forks, which read these when they import.
-        paths = [str(_ROOT), str(_ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+        paths = [str(_SOURCE), os.environ.get("PYTHONPATH", "")]
         changes = dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": os.pathsep.join(paths)}
         self.before = {name: os.environ.get(name) for name in changes}
         os.environ.update(changes)

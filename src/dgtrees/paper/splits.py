@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import data_folder
-from dgtrees.paper.catalog import CATALOG, Split, load, status
+from dgtrees.paper.catalog import CATALOG, Split, data_folder, load, status
 
 _HEIGHT = 6
 """Of trees for molecules, where the paper names none."""

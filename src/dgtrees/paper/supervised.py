@@ -20,8 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from dgtrees.paper.experiment import preset
 from dgtrees import DGTClassifier, DGTForestClassifier, DGTForestRegressor, DGTRegressor
+from dgtrees.learn.recipe import Recipe
 from dgtrees.paper.baselines import (
     LCNClassifier,
     LCNRegressor,
@@ -33,7 +33,7 @@ from dgtrees.paper.baselines import (
     TELRegressor,
 )
 from dgtrees.paper.catalog import Split
-from dgtrees.learn.recipe import Recipe
+from dgtrees.paper.experiment import preset
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from dgtrees.paper import streams, supervised
-from dgtrees.paper.splits import facts, parts
-from dgtrees.paper.experiment import Cell
 from dgtrees import __version__
 from dgtrees.errors import StateError
+from dgtrees.paper import streams, supervised
+from dgtrees.paper.experiment import Cell
+from dgtrees.paper.splits import facts, parts
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "xgboost-cpu", "vowpalwabbit")
 

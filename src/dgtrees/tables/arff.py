@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from dgtrees.tables.files import blocks_of_lines, check_dense_size
 from dgtrees.errors import DataError
+from dgtrees.tables.files import blocks_of_lines, check_dense_size
 
 __all__ = ["ArffTable", "parse_arff", "read_arff"]
 

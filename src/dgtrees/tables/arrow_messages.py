@@ -12,8 +12,8 @@ import struct
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from dgtrees.tables.growth import check_growth
 from dgtrees.errors import DataError
+from dgtrees.tables.growth import check_growth
 
 __all__ = ["MessageStream", "check_file"]
 

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import ipc, parquet
 
+from dgtrees.errors import DataError
 from dgtrees.tables.arrow_messages import MessageStream, check_file
 from dgtrees.tables.batch import Batch, row_namer
 from dgtrees.tables.files import source_name
 from dgtrees.tables.growth import check_growth
 from dgtrees.tables.row_labels import row_labels
-from dgtrees.errors import DataError
 
 __all__ = [
     "ARROW_STREAM",

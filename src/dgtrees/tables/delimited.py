@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from dgtrees.errors import DataError
 from dgtrees.tables.columns import MISSING_MARKS, NUMBER, pieces, shown
 from dgtrees.tables.files import blocks_of_lines
-from dgtrees.errors import DataError
 
 __all__ = ["DelimitedBatch", "read_delimited"]
 

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.tables.row_labels import without_row_labels
 from dgtrees.schema import choice, flag, items, number, record, shown, text
+from dgtrees.tables.row_labels import without_row_labels
 
 __all__ = [
     "Column",

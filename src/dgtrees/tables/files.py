@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from dgtrees.tables.growth import Counted, Unpacked
 from dgtrees.errors import DataError
+from dgtrees.tables.growth import Counted, Unpacked
 
 __all__ = ["blocks_of_lines", "check_dense_size", "open_bytes", "source_name"]
 

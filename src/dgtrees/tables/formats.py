@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
+from dgtrees.errors import DataError
 from dgtrees.tables.arff import parse_arff
 from dgtrees.tables.batch import Batch, line_namer
 from dgtrees.tables.binary import ARROW_STREAM, from_arrow, from_frame, from_npz, from_parquet
@@ -21,7 +22,6 @@ from dgtrees.tables.columns import pieces
 from dgtrees.tables.delimited import read_delimited
 from dgtrees.tables.files import check_dense_size, open_bytes, source_name
 from dgtrees.tables.svmlight import parse_svmlight
-from dgtrees.errors import DataError
 
 __all__ = ["FORMATS", "batches"]
 

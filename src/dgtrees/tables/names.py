@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 
-from dgtrees.tables.batch import Batch
 from dgtrees.errors import DataError, Problems
+from dgtrees.tables.batch import Batch
 
 __all__ = ["Names", "named", "nearest"]
 

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from dgtrees.tables.files import blocks_of_lines, check_dense_size
 from dgtrees.errors import DataError
+from dgtrees.tables.files import blocks_of_lines, check_dense_size
 
 __all__ = ["SparseRows", "parse_svmlight", "read_svmlight"]
 

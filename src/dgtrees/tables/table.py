@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dgtrees.errors import DataError, Problems
 from dgtrees.tables.batch import Batch
 from dgtrees.tables.columns import (
     Place,
@@ -27,7 +28,6 @@ from dgtrees.tables.columns import (
 from dgtrees.tables.formats import batches
 from dgtrees.tables.names import Names, named
 from dgtrees.tables.targets import TargetScan, read_target
-from dgtrees.errors import DataError, Problems
 
 __all__ = ["Columns", "Table", "TableStream", "named", "read_table", "typed"]
 

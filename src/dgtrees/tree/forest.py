@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 
 from dgtrees.tree import routing
-from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.inputs import checked_row, checked_rows, split_rows
+from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["COMBINATIONS", "ObliqueForest"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.tables.encoder import columns_of
 from dgtrees.model.plot.canvas import GREY, class_colors, new_axes, tint
+from dgtrees.tables.encoder import columns_of
 
 __all__ = ["plot_regions"]
 

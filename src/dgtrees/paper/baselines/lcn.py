@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dgtrees.paper.baselines.soft import ABOVE_0, TorchRival
-from dgtrees.tables.examples import Examples
 from dgtrees.estimators.tables import TreeEstimator
 from dgtrees.estimators.targets import ClassTarget, ValueTarget
+from dgtrees.paper.baselines.soft import ABOVE_0, TorchRival
+from dgtrees.tables.examples import Examples
 
 if TYPE_CHECKING:
     import torch

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
-from dgtrees.tables.examples import Examples
 from dgtrees.estimators.checks import unchanged_on_error
 from dgtrees.estimators.progress import progress_bar
 from dgtrees.estimators.tables import TableEstimator
+from dgtrees.tables.examples import Examples
 
 if TYPE_CHECKING:
     import torch

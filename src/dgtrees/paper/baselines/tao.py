@@ -24,14 +24,14 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dgtrees.paper.baselines.initial_trees import cart_tree, random_tree
-from dgtrees.tables.examples import Examples
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.checks import check_shape
 from dgtrees.estimators.targets import ClassTarget, ValueTarget
 from dgtrees.learn import refine
 from dgtrees.learn.polish import Best, Polish, polish, training_loss
 from dgtrees.learn.scaling import moments
+from dgtrees.paper.baselines.initial_trees import cart_tree, random_tree
+from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["TAOClassifier", "TAORegressor"]

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dgtrees.estimators.targets import ClassTarget, ValueTarget
 from dgtrees.paper.baselines.soft import ABOVE_0, TorchRival
 from dgtrees.tables.examples import Examples
-from dgtrees.estimators.targets import ClassTarget, ValueTarget
 
 if TYPE_CHECKING:
     import torch

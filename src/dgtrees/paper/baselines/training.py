@@ -15,15 +15,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dgtrees.tables.examples import Examples
 from dgtrees.errors import StateError
 from dgtrees.learn.loop import one_thread
-from dgtrees.learn.weights import BestWeights
 from dgtrees.learn.losses import LOSSES
 from dgtrees.learn.module import TrainableTree
 from dgtrees.learn.objective import evaluate
 from dgtrees.learn.rows import Rows
 from dgtrees.learn.scaling import moments
+from dgtrees.learn.weights import BestWeights
+from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["RivalNetwork", "Run", "Standardised", "run"]
