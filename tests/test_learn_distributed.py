@@ -143,7 +143,7 @@ def test_a_killed_worker_is_replaced_and_the_result_is_the_same(shards, undistur
 def test_a_workers_error_is_of_the_same_kind_here(error, kind, tmp_path):
     launch.report_failure(tmp_path, error)
     with pytest.raises(kind, match=str(error)):
-        launch._raise_what_failed(1, tmp_path, max_restarts=0, kept=False)
+        launch._raise_what_failed([1, None], tmp_path, max_restarts=0, kept=False)
 
 
 @pytest.mark.slow

@@ -1,7 +1,11 @@
-"""Starts the workers of `fit_shards` on this machine with torchrun, and watches over them.
+"""Starts the workers of `fit_shards` on this machine, and watches over them.
 
 A folder is all that the processes share: the job, checkpoints, progress, and in the end the model
-or the reason why there is none.
+or the reason why there is none. Workers find each other through a file in a private folder, and
+talk over the loopback interface: nothing here can be reached from another machine.
+
+A worker's standard input is a pipe that this process holds open and never writes to. It closes
+when this process ends, by a signal, a crash or otherwise; see `shard_worker`.
 """
 
 from __future__ import annotations
@@ -9,14 +13,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import dgtrees
 from dgtrees import errors
@@ -48,23 +53,19 @@ def run(
     callbacks: tuple[EpochCallback, ...],
 ) -> tuple[Any, dict[str, Any]]:
     """Train with so many workers; the fitted model and a report of the run."""
-    with _work_folder(folder) as place:
+    with tempfile.TemporaryDirectory(prefix="dgtrees-") as private:
+        place = Path(private if folder is None else folder).resolve()
+        place.mkdir(parents=True, exist_ok=True)
         for name in (PROGRESS, FAILED, REPORT, MODEL):
             Path(place, name).unlink(missing_ok=True)
         write_json(place / JOB, task)
         with open(place / LOG, "w") as log:
-            process = subprocess.Popen(
-                _command(workers, max_restarts, place),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=_environment(),
-            )
-            try:
-                _watch(process, place, callbacks)
-            finally:
-                _end(process)
-        _raise_what_failed(process.returncode, place, max_restarts, kept=folder is not None)
+            for restart in range(max_restarts + 1):
+                with _Workers(place, private, log, workers, restart) as team:
+                    _watch(team, place, callbacks)
+                if not any(team.codes) or (place / FAILED).exists():
+                    break
+        _raise_what_failed(team.codes, place, max_restarts, kept=folder is not None)
         return dgtrees.load(place / MODEL), json.loads((place / REPORT).read_text())
 
 
@@ -82,47 +83,78 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     os.replace(temporary, path)
 
 
-@contextmanager
-def _work_folder(folder: str | Path | None) -> Iterator[Path]:
-    if folder is not None:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        yield Path(folder).resolve()
-        return
-    with tempfile.TemporaryDirectory(prefix="dgtrees-") as temporary:
-        yield Path(temporary)
+class _Workers:
+    """So many workers, started together; those that are left at the end of the block are ended."""
+
+    def __init__(self, place: Path, private: str, log: IO[str], workers: int, restart: int) -> None:
+        self._log, self._size, self._restart = log, workers, restart
+        words = ["-m", "dgtrees.estimators.shard_worker", str(place), private]
+        self._command = [sys.executable, *words]
+        self._processes: list[subprocess.Popen] = []
+        self.codes: list[int | None] = []
+
+    def __enter__(self) -> _Workers:
+        try:
+            for rank in range(self._size):
+                process = subprocess.Popen(
+                    self._command,
+                    stdin=subprocess.PIPE,
+                    stdout=self._log,
+                    stderr=self._log,
+                    env=_environment(rank, self._size, self._restart),
+                )
+                self._processes.append(process)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def at_work(self) -> bool:
+        """Whether some have not ended yet and none has ended badly; sets `codes`."""
+        self.codes = [process.poll() for process in self._processes]
+        return None in self.codes and not any(self.codes)
+
+    def __exit__(self, *error: Any) -> None:
+        for process in self._processes:
+            process.terminate()
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        for process in self._processes:
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        for process in self._processes:  # not before: a worker that sees it removes the folder
+            if process.stdin is not None:
+                process.stdin.close()
 
 
-def _command(workers: int, max_restarts: int, place: Path) -> list[str]:
-    return [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        f"--nproc-per-node={workers}",
-        f"--max-restarts={max_restarts}",
-        "-m",
-        "dgtrees.estimators.shard_worker",
-        str(place),
-    ]
-
-
-def _environment() -> dict[str, str]:
+def _environment(rank: int, workers: int, restart: int) -> dict[str, str]:
     """This process's, with this very dgtrees to be imported, and one thread a worker."""
     source = str(Path(dgtrees.__file__).parents[1])
     paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
         "OMP_NUM_THREADS": "1",
+        **_loopback(),
         **os.environ,
         "PYTHONPATH": os.pathsep.join(paths),
-        # Otherwise new workers find the addresses of dead ones in torchrun's store.
-        "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
+        # The names that torchrun gives them.
+        "RANK": str(rank),
+        "WORLD_SIZE": str(workers),
+        "TORCHELASTIC_RESTART_COUNT": str(restart),
     }
 
 
-def _watch(process: subprocess.Popen, place: Path, callbacks: tuple[EpochCallback, ...]) -> None:
+def _loopback() -> dict[str, str]:
+    """Has gloo listen on the loopback interface; it would take that of the host's name."""
+    names = [name for _, name in socket.if_nameindex() if name in ("lo", "lo0")]
+    return {"GLOO_SOCKET_IFNAME": names[0]} if names else {}
+
+
+def _watch(team: _Workers, place: Path, callbacks: tuple[EpochCallback, ...]) -> None:
     """Pass progress on until the workers end, or one says that it has failed for good."""
     seen = None
-    while process.poll() is None and not (place / FAILED).exists():
+    while team.at_work() and not (place / FAILED).exists():
         time.sleep(_POLL_SECONDS)
         if callbacks and (place / PROGRESS).exists():
             text = (place / PROGRESS).read_text()
@@ -132,30 +164,31 @@ def _watch(process: subprocess.Popen, place: Path, callbacks: tuple[EpochCallbac
                     callback(now["epoch"], now["n_epochs"], now["metrics"])
 
 
-def _end(process: subprocess.Popen) -> None:
-    """Let torchrun end its workers, if there are any left."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(_PATIENCE_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _raise_what_failed(code: int, place: Path, max_restarts: int, kept: bool) -> None:
+def _raise_what_failed(
+    codes: Sequence[int | None], place: Path, max_restarts: int, kept: bool
+) -> None:
     if (place / FAILED).exists():
         failed = json.loads((place / FAILED).read_text())
         raise _ERRORS[failed["kind"]](failed["message"])
-    if code == 0:
+    if not any(codes):
         return
+    where = f"see {place / LOG}" if kept else "give a checkpoint folder to keep their log"
+    raise errors.StateError(
+        f"workers must end well within {max_restarts} restarts, and did not "
+        f"({_cause(codes, place)}): {where}"
+    )
+
+
+def _cause(codes: Sequence[int | None], place: Path) -> str:
+    """A signal that ended a worker, or the last error of their log."""
+    for rank, code in enumerate(codes):
+        if code is not None and code < 0:
+            name = signal.Signals(-code).name
+            memory = ", perhaps for want of memory" if name == "SIGKILL" else ""
+            return f"worker {rank} was ended by {name}{memory}"
     said = re.findall(
         r"^(?:\[rank\d+\]: ?)?(\w+(?:Error|Exception): .+)$",
         (place / LOG).read_text(),
         flags=re.MULTILINE,
     )
-    cause = said[-1] if said else "they were killed, perhaps for want of memory"
-    where = f"see {place / LOG}" if kept else "give a checkpoint folder to keep their log"
-    raise errors.StateError(
-        f"workers must end well within {max_restarts} restarts, and did not ({cause}): {where}"
-    )
+    return said[-1] if said else f"their exit codes are {codes}"

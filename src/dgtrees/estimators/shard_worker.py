@@ -1,9 +1,13 @@
-"""One worker of `fit_shards`, as torchrun starts it: python -m dgtrees.estimators.shard_worker."""
+"""One worker of `fit_shards`, as `launch` starts it: python -m dgtrees.estimators.shard_worker."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
+import threading
+import time
 from pathlib import Path
 
 import dgtrees
@@ -11,13 +15,19 @@ from dgtrees.errors import DGTreesError
 from dgtrees.estimators import launch
 from dgtrees.estimators.shard_training import ShardJob, train
 from dgtrees.estimators.storage import unfitted
-from dgtrees.learn.team import join
+from dgtrees.learn.team import join, restarts
 
 __all__ = ["main"]
 
+_ATTEMPTS = 100
 
-def main(folder: str) -> None:
-    """Do the job of a folder, together with the other workers, and leave the result there."""
+
+def main(folder: str, private: str) -> None:
+    """Do the job of a folder, together with the other workers, and leave the result there.
+
+    `private` is a folder of this run alone, where workers find each other.
+    """
+    threading.Thread(target=_end_with_the_caller, args=(Path(private),), daemon=True).start()
     place = Path(folder)
     task = json.loads((place / launch.JOB).read_text())
     model = unfitted(getattr(dgtrees, task["kind"]), task)
@@ -27,7 +37,7 @@ def main(folder: str) -> None:
         launch.write_json(place / launch.PROGRESS, now)
 
     try:
-        with join() as team:
+        with join(Path(private, f"meeting-{restarts()}")) as team:
             train(model, ShardJob(**task["job"]), team, place, (tell,))
             if team.rank == 0:
                 model.save(place / launch.MODEL)
@@ -38,5 +48,16 @@ def main(folder: str) -> None:
         raise
 
 
+def _end_with_the_caller(private: Path) -> None:
+    """Wait until the process that started this one is gone; then go, and tidy up in its place."""
+    os.read(sys.stdin.fileno(), 1)  # returns when the pipe's other end is closed
+    for _ in range(_ATTEMPTS):  # another thread may be writing a file there
+        shutil.rmtree(private, ignore_errors=True)
+        if not private.exists():
+            break
+        time.sleep(0.01)
+    os._exit(1)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -1,8 +1,8 @@
 """Team: the processes that train one tree together, and what they do as one.
 
 `ALONE` is the team of an ordinary fit, where sums are what they are and rows are in memory as a
-whole. `join` gives the team of a process that torchrun or Ray Train has started. Launching
-processes is not done here.
+whole. `join` gives the team of a process that was started as one of several: by torchrun or Ray
+Train, or by `fit_shards`. Launching processes is not done here.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -28,7 +29,7 @@ _PART_VALUES = 1 << 22
 
 
 _PATIENCE = timedelta(hours=12)
-"""How long workers wait for one that reads its share; a dead one is noticed by torchrun."""
+"""How long workers wait for one that reads its share; a dead one is noticed by who started it."""
 
 
 class Team:
@@ -131,21 +132,34 @@ def rank() -> int:
 
 
 def restarts() -> int:
-    """How often torchrun has replaced the workers this process is one of."""
+    """How often the workers this process is one of have been replaced."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0))
 
 
 @contextmanager
-def join() -> Iterator[Team]:
-    """The team this process belongs to; a process group made for it is given up afterwards."""
-    if not launched():
+def join(meeting: Path | None = None) -> Iterator[Team]:
+    """The team this process belongs to; a process group made for it is given up afterwards.
+
+    With `meeting`, a file that is new and on this machine, processes find each other there;
+    otherwise by the addresses that torchrun has given them.
+    """
+    if meeting is None and not launched():
         yield Team(streams=True)
         return
     own = not distributed.is_initialized()
     if own:
-        distributed.init_process_group("gloo", timeout=_PATIENCE)
+        distributed.init_process_group("gloo", timeout=_PATIENCE, **_found_at(meeting))
     try:
         yield _ProcessGroup()
     finally:
         if own:
             distributed.destroy_process_group()
+
+
+def _found_at(meeting: Path | None) -> dict[str, Any]:
+    if meeting is None:
+        return {}
+    size = int(os.environ["WORLD_SIZE"])
+    store = distributed.FileStore(str(meeting), size)
+    store.set_timeout(_PATIENCE)
+    return {"store": store, "rank": int(os.environ["RANK"]), "world_size": size}
