@@ -75,7 +75,7 @@ print(sorted({'torch', 'sklearn', 'onnx', 'onnxruntime', 'matplotlib'} & set(sys
     assert run(code) == "[]"
 
 
-COMPILED = ("forest_bandit.py", "kernels.py", "lanes.py", "online.py", "routing.py", "state.py")
+COMPILED = ("compiled.py", "lanes.py")
 
 
 def test_only_kernels_use_numba_and_only_the_command_prints():

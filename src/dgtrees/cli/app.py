@@ -12,7 +12,7 @@ import typer
 from typer.main import get_command
 
 from dgtrees import __version__
-from dgtrees.cli import data, explain, export, fit, paper, predict, show, simulate, tune
+from dgtrees.cli import data, explain, export, fit, paper, predict, show, simulate, tune, warmup
 from dgtrees.errors import DGTreesError
 
 __all__ = ["app", "main"]
@@ -52,6 +52,7 @@ app.command("explain")(explain.explain)
 app.command("export")(export.export)
 app.command("tune")(tune.tune)
 app.command("simulate")(simulate.simulate)
+app.command("warmup")(warmup.warmup)
 app.add_typer(data.app, name="data")
 app.add_typer(paper.app, name="paper")
 

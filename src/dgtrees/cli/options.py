@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -104,7 +105,18 @@ Header = Annotated[
 Encoding = Annotated[str, typer.Option(help="Encoding of a text file.")]
 Decimal = Annotated[str, typer.Option(help="Decimal sign of a text file, '.' or ','.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+
+
+def _hush(quiet: bool) -> bool:
+    """Say nothing about compiling either."""
+    if quiet:
+        logging.getLogger("dgtrees").setLevel(logging.ERROR)
+    return quiet
+
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", callback=_hush, help="Print nothing but errors.")
+]
 Seed = Annotated[
     int, typer.Option(help="Seed of everything random: the same seed gives the same tree.")
 ]

@@ -27,8 +27,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from dgtrees.tree.compiled import njit
 from dgtrees.tree.online import _uniform
 
 __all__ = ["Forest", "answers", "learn", "mean_rewards", "new_forest", "propose", "slot_bytes"]

@@ -12,8 +12,8 @@ leaf score below node n, ``reach[n]`` the soft probability of arriving there.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dgtrees.tree.compiled import njit
 from dgtrees.tree.lanes import dot_at
 
 __all__ = [

@@ -8,9 +8,6 @@ or float64 storage, and in exported code.
 Vectors are named by an array and the place of their first element, because a view of an array
 costs more (its reference is counted) than a short dot product. Arrays must be contiguous; how many
 dimensions they have does not matter. Places are not checked.
-
-Compiled callers are cached by the date of their own file: after a change here, clear the
-`__pycache__` folders.
 """
 
 from __future__ import annotations
@@ -19,10 +16,12 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
+
+from dgtrees.tree.compiled import njit
 
 __all__ = ["LANES", "block_dot", "dot", "dot_at", "fetch_row", "four_dots"]
 

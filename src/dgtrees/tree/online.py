@@ -25,8 +25,8 @@ One query's gradient has one non-zero output. With the closed form of Algorithm 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dgtrees.tree.compiled import njit
 from dgtrees.tree.lanes import dot
 from dgtrees.tree.state import (
     AVERAGE,

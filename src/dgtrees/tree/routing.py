@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
+from dgtrees.tree.compiled import njit
 from dgtrees.tree.lanes import LANES, block_dot, dot_at, fetch_row, four_dots
 
 __all__ = [

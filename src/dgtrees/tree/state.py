@@ -12,8 +12,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
-from numba import njit
 from scipy.special import erf
+
+from dgtrees.tree.compiled import njit
 
 __all__ = [
     "SCRATCH",

@@ -1,0 +1,136 @@
+"""`dgt warmup`: compile everything now, so that no later process has to.
+
+What is compiled depends on the types of what a function is called with. So the kinds of models are
+really fitted and asked, on a handful of rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dgtrees.cli import options as o
+from dgtrees.cli.output import report
+from dgtrees.cli.progress import batches_bar
+from dgtrees.errors import StateError
+
+__all__ = ["kinds", "warmup"]
+
+_ROWS, _COLUMNS = 40, 3
+
+
+def warmup(json: o.Json = False, quiet: o.Quiet = False) -> None:
+    """Compile all code now and keep it, for example when an image is built.
+
+    Afterwards the first fit, prediction or decision of a process takes no longer than the next.
+    """
+    from dgtrees.tree import compiled, forest_bandit, online, routing  # noqa: F401
+
+    place = compiled.folder()
+    if place is None:
+        raise StateError(
+            "compiled code must be kept in a folder that can be written, got none: set "
+            "NUMBA_CACHE_DIR to one"
+        )
+    started = time.perf_counter()
+    steps = list(kinds())
+    with batches_bar(len(steps), o.on_terminal() and not (quiet or json), "compiling") as advance:
+        for step in steps:
+            step()
+            advance(1)
+    counts = compiled.COUNTS
+    if counts["kept"] < counts["compiled"]:
+        raise StateError(
+            f"{place}: must have room for compiled code, and took {counts['kept']} of "
+            f"{counts['compiled']} parts: make room, or set NUMBA_CACHE_DIR to another folder"
+        )
+    seconds = time.perf_counter() - started
+    result = {"folder": place, **counts, "seconds": round(seconds, 2)}
+    del result["kept"]
+    text = (
+        f"compiled {counts['compiled']} functions in {seconds:.1f} s, {counts['found']} were there "
+        f"already: {place}"
+    )
+    report(result, text, as_json=json, quiet=quiet, clear=True)
+
+
+def kinds() -> Iterator[Callable[[], Any]]:
+    """One function for every kind of model, which fits it and asks it in all ways."""
+    import dgtrees
+    from dgtrees.baselines import ContextualBanditForest
+
+    trees: list[dict[str, Any]] = [
+        {},
+        {"leaf": "linear"},
+        {"recipe": "paper"},
+        {"refine": "polish"},
+        {"refine": "polish", "leaf": "linear"},
+    ]
+    for tree in (dgtrees.DGTClassifier, dgtrees.DGTRegressor):
+        for options in trees:
+            yield partial(_fit, tree(2, max_epochs=1, random_state=0, **options))
+    for forest in (dgtrees.DGTForestClassifier, dgtrees.DGTForestRegressor):
+        for leaf in ("constant", "linear"):
+            yield partial(_fit, forest(2, max_depth=2, leaf=leaf, max_epochs=1, random_state=0))
+    yield partial(_answer, dgtrees.DGTBandit(2, 2, random_state=0))
+    yield partial(_answer, dgtrees.DGTContinuousBandit(0.0, 1.0, 2, random_state=0))
+    rival = ContextualBanditForest(2, n_trees=2, max_depth=2, warm_up=5, random_state=0)
+    yield partial(_decide_and_learn, rival)
+
+
+def _rows() -> tuple[np.ndarray, np.ndarray]:
+    """Rows whose class, or value, is 0 and 1."""
+    X = np.random.default_rng(0).normal(size=(_ROWS, _COLUMNS))
+    return X, (X[:, 0] * X[:, 1] > 0).astype(np.int64)
+
+
+def _arrays(X: np.ndarray) -> Iterator[np.ndarray]:
+    """The same numbers in all types that are told apart: 8 or 4 bytes, writeable or not."""
+    for dtype in (np.float64, np.float32):
+        for writeable in (True, False):
+            array = X.astype(dtype)
+            array.setflags(write=writeable)
+            yield array
+
+
+def _fit(model: Any) -> None:
+    X, y = _rows()
+    model.fit(X, y).predict(X)
+    fitted = model.tree_ if hasattr(model, "tree_") else model.forest_
+    _ask(model, fitted, X)
+
+
+def _ask(model: Any, fitted: Any, X: np.ndarray) -> None:
+    """Rows and single rows, through the estimator and through what it has fitted."""
+    for array in _arrays(X):
+        fitted.predict(array)
+        fitted.apply(array)
+        for row in (array[0], array[0].copy()):
+            fitted.predict_row(row)
+            fitted.apply_row(row)
+            model.predict_row(row)
+
+
+def _answer(policy: Any) -> None:
+    from dgtrees.bandit import simulate
+
+    X, y = _rows()
+    _decide_and_learn(policy)
+    finite = hasattr(policy, "n_actions")
+    for array in _arrays(X):
+        policy.predict(array)
+        simulate(policy, array, y if finite else y.astype(float))
+    if finite:
+        policy.action_probabilities(X)
+
+
+def _decide_and_learn(policy: Any) -> None:
+    X, _ = _rows()
+    for array in _arrays(X):
+        for x in array:
+            policy.learn(x, policy.decide(x), 0.5)
+    policy.predict(X)
