@@ -67,6 +67,7 @@ def kinds() -> Iterator[Callable[[], Any]]:
         {},
         {"leaf": "linear"},
         {"recipe": "paper"},
+        {"recipe": dgtrees.Recipe(quantizer="annealed")},
         {"refine": "polish"},
         {"refine": "polish", "leaf": "linear"},
     ]
