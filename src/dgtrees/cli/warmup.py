@@ -123,7 +123,6 @@ def _answer(policy: Any) -> None:
     _decide_and_learn(policy)
     finite = hasattr(policy, "n_actions")
     for array in _arrays(X):
-        policy.predict(array)
         simulate(policy, array, y if finite else y.astype(float))
     if finite:
         policy.action_probabilities(X)
@@ -134,4 +133,4 @@ def _decide_and_learn(policy: Any) -> None:
     for array in _arrays(X):
         for x in array:
             policy.learn(x, policy.decide(x), 0.5)
-    policy.predict(X)
+        policy.predict(array)
