@@ -7,8 +7,7 @@ the loop over a stream (`simulate`) calls the same step as a single `learn_one` 
 both give the same state bit for bit.
 
 Only functions that take plain arrays are cached on disk: a cache that names the classes of `state`
-could not be read after these have changed. All of them are in this one file, because a cache is
-renewed when the file of its function changes, and not when one does that the function calls.
+could not be read after these have changed.
 
 Callers check their input and hold a lock: the functions release the GIL and share scratch arrays.
 
