@@ -6,8 +6,9 @@ checkout its records and pages are taken, elsewhere the user names a folder.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +16,7 @@ import dgtrees
 from dgtrees.cli import options as o
 from dgtrees.cli.output import report as say
 from dgtrees.cli.parsing import Command
+from dgtrees.cli.terminal import say as print_line
 from dgtrees.errors import StateError
 
 __all__ = ["app"]
@@ -46,6 +48,15 @@ def _records(results: str | None) -> Path:
     return _checkout("benchmarks/paper/results", "--results") if results is None else Path(results)
 
 
+def _line(text: str) -> None:
+    print_line(text)
+    sys.stdout.flush()  # a run is watched for hours, through pipes too
+
+
+def _no_line(text: str) -> None:
+    pass
+
+
 @app.command("list", cls=Command)
 def list_experiments(results: Results = None, json: o.Json = False, quiet: o.Quiet = False) -> None:
     """List the experiments: table or figure, data sets, and how many runs are done."""
@@ -53,7 +64,7 @@ def list_experiments(results: Results = None, json: o.Json = False, quiet: o.Qui
     from dgtrees.paper.report import count
 
     folder = _records(results)
-    found = [
+    found: list[dict[str, Any]] = [
         {"name": e.name, "title": e.heading, **count(e, folder)} for e in experiments().values()
     ]
     lines = [f"{'name':<23} {'done':>5} {'of':>5} {'absent':>7}  what"]
@@ -122,7 +133,7 @@ def run_experiments(
         jobs=jobs,
         budget=None if budget is None else 60.0 * budget,
         bar=show,
-        lines=not (quiet or json),
+        say=_no_line if quiet or json else _line,
     )
     numbers = {key: len(getattr(outcome, key)) for key in declared.OUTCOMES}
     text = "{done} run, {before} already there, {failed} failed, {left} left, {absent} without data"

@@ -1,7 +1,7 @@
 """The fields of a model file's header, for every kind of model: one table.
 
 What a field may be is said here and nowhere else, but for two things that have tables of their
-own: recipes (`learn.recipe`, `bandit.recipe`) and columns (`data.encoder`). Everything is checked
+own: recipes (`learn.recipe`, `bandit.recipe`) and columns (`tables.encoder`). Everything is checked
 before an array is made. How fields and arrays must fit each other is said where they are used.
 """
 

@@ -5,8 +5,8 @@
     dgt paper report                                          writes the page and its figures
 
 Everything that exists because of the paper; only `cli` imports it. `catalog` has its data sets,
-`baselines` the methods that it compares with, `experiments/*.toml` say what is compared. `experiment`
-turns them into cells, `work` runs one cell (`supervised`, `streams`), `runner` runs many of them in
-processes of their own, and `report` with `report_tables`, `figures` and `statistics` writes down what
-was recorded.
+`baselines` the methods that it compares with, and `experiments/*.toml` say what is compared.
+`experiment` turns these into cells, `work` runs one cell (`supervised`, `streams`), `runner` runs
+many of them in processes of their own, and `report` with `report_tables`, `figures` and
+`statistics` writes down what was recorded.
 """

@@ -1,8 +1,9 @@
-"""A run that can be watched: a line a finished cell, and on a terminal a bar with the time left."""
+"""A run that can be watched: a line per finished cell, and a bar with the time left."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ def run(
     jobs: int,
     budget: float | None,
     bar: bool = False,
-    lines: bool = True,
+    say: Callable[[str], None] = lambda line: None,
 ) -> runner.Outcome:
-    """As `runner.run`, told to standard output and, the bar, to standard error."""
+    """As `runner.run`, with a line to `say` per cell and the bar on standard error."""
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -38,9 +39,7 @@ def run(
             ended = len(cells) - len(outcome.left)
             left = f"about {said(outcome.seconds / jobs)} left"
             progress.update(task, completed=ended, left=left)
-            if lines:
-                print(f"{cell.title}: {_result(record)}; {len(outcome.left)} to go, {left}")
-                sys.stdout.flush()
+            say(f"{cell.title}: {_result(record)}; {len(outcome.left)} to go, {left}")
 
         return runner.run(cells, folder, jobs=jobs, budget=budget, watch=watch)
 

@@ -322,7 +322,7 @@ def selected(
         or e.name in names
     ]
     # A table whose columns are another table's needs that one's cells.
-    needed = {name: set() for name in (e.name for e in chosen)}
+    needed: dict[str, set[tuple[str, str]]] = {name: set() for name in (e.name for e in chosen)}
     for experiment in chosen:
         for method in experiment.methods.values():
             for other in method.reuse:

@@ -148,17 +148,18 @@ def cost(found: Found, path: Path) -> bool:
             if made:
                 x = _mean(made, "flops") / _mean(ours, "flops")
                 y = _score(made) / _score(ours)
-                task = points.setdefault(facts(dataset).task, {})
-                task.setdefault(dataset, []).append((x, y, name))
+                sets = points.setdefault(facts(dataset).task, {})
+                sets.setdefault(dataset, []).append((x, y, name))
     if not points:
         return False
     figure, axes = _panels(len(points))
     for ax, (task, sets) in zip(axes, points.items(), strict=True):
         for dataset, there in sets.items():
-            x, y, names = zip(*sorted(there), strict=True)
+            there.sort()
             colour = f"C{found.experiment.datasets.index(dataset)}"
-            ax.plot(x, y, color=colour, label=facts(dataset).title)
-            for *point, name in zip(x, y, names, strict=True):
+            curve = [at for at, _, _ in there], [height for _, height, _ in there]
+            ax.plot(*curve, color=colour, label=facts(dataset).title)
+            for *point, name in there:
                 ax.plot(*point, marker=_MARKERS[list(soft).index(name)], ms=6, color=colour)
         # Shapes, not labels: those of neighbouring curves would lie one over the other.
         for marker, title in zip(_MARKERS, soft.values(), strict=False):

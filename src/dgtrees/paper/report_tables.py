@@ -116,7 +116,8 @@ def standing(found: Found) -> list[list[str]]:
         if method.kind == "dgt" and "recipe" not in method.fixed
     }
     for dataset in found.datasets():
-        known, rival = facts(dataset), experiment.published.get(dataset, {}).get("best")
+        known = facts(dataset)
+        rival: Any = experiment.published.get(dataset, {}).get("best")
         for name, title in shown.items() if rival else ():
             here = found.summary(dataset, name)
             if here is not None:

@@ -71,11 +71,11 @@ def run(
         while outcome.left or processes.running:
             late = budget is not None and time.monotonic() - started >= budget
             while len(processes.running) < jobs and not late:
-                cell = next((c for c in outcome.left if _ready(c, folder)), None)
-                if cell is None:
+                ready = next((cell for cell in outcome.left if _ready(cell, folder)), None)
+                if ready is None:
                     break
-                outcome.left.remove(cell)
-                processes.start(cell)
+                outcome.left.remove(ready)
+                processes.start(ready)
             if not processes.running:
                 break
             for cell, record in processes.finished():
@@ -109,7 +109,7 @@ class _Processes:
         self.context.set_forkserver_preload(["torch", "torch._dynamo", "dgtrees.paper.work"])
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         for process, _, _ in self.running.values():
             process.kill()
             process.join()

@@ -183,7 +183,7 @@ def score(model: Any, metric: str, X: np.ndarray, y: np.ndarray) -> float:
 def details(model: Any, data: Split) -> dict[str, Any]:
     """What else there is to know of a model: its size, what a prediction costs, what it took."""
     found: dict[str, Any] = {}
-    tree = getattr(model, "tree_", None)
+    tree: Any = getattr(model, "tree_", None)
     if hasattr(tree, "flops"):
         found = {"leaves": tree.n_leaves, "depth": tree.depth, "flops": float(tree.flops)}
         found["leaves_reached"] = 1.0
