@@ -23,7 +23,7 @@ from tests import reference
 
 from dgtrees import DGTBandit
 from dgtrees.bandit import Epsilon
-from dgtrees.bandit.recipe import RECIPES
+from dgtrees.bandit.online_recipe import RECIPES
 
 ROWS, D, K, HEIGHT = 2_000, 54, 7, 6
 

@@ -13,7 +13,7 @@ from dgtrees import (
     DGTRegressor,
     Recipe,
 )
-from dgtrees.bandit.recipe import RECIPES
+from dgtrees.bandit.online_recipe import RECIPES
 from dgtrees.errors import StateError
 from dgtrees.paper.baselines import TAOClassifier, TAORegressor
 from dgtrees.tables.encoder import Encoder, columns_of

@@ -8,7 +8,7 @@ import pytest
 from dgtrees.bandit import BanditRecipe, ContinuousDecision, Decision, Epsilon, InverseGap
 from dgtrees.bandit.explore import DecayingEpsilon, Greedy, Softmax, exploration
 from dgtrees.bandit.feedback import checked_range, loss_pair, loss_share
-from dgtrees.bandit.recipe import RECIPES
+from dgtrees.bandit.online_recipe import RECIPES
 from dgtrees.paper.baselines import decision as rivals
 
 

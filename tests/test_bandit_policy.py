@@ -21,7 +21,7 @@ from dgtrees.bandit import (
     Softmax,
     evaluate,
 )
-from dgtrees.bandit.recipe import RECIPES
+from dgtrees.bandit.online_recipe import RECIPES
 from dgtrees.errors import ModelFileError, StateError
 from dgtrees.model import file as model_file
 from dgtrees.tables.encoder import Encoder, columns_of

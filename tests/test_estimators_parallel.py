@@ -10,7 +10,7 @@ import pytest
 
 from dgtrees import DGTForestClassifier
 from dgtrees.estimators import parallel
-from dgtrees.estimators.tune import Search
+from dgtrees.estimators.search import Search
 
 psutil = pytest.importorskip("psutil")
 

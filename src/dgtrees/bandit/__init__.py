@@ -4,8 +4,8 @@ from dgtrees.bandit.decision import ContinuousDecision, Decision
 from dgtrees.bandit.evaluate import Estimate, evaluate
 from dgtrees.bandit.explore import DecayingEpsilon, Epsilon, Greedy, InverseGap, Softmax
 from dgtrees.bandit.logs import Log, read_log, write_log
+from dgtrees.bandit.online_recipe import BanditRecipe
 from dgtrees.bandit.policy import DGTBandit, DGTContinuousBandit
-from dgtrees.bandit.recipe import BanditRecipe
 from dgtrees.bandit.simulate import Curve, simulate
 
 __all__ = [

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.explore import exploration
-from dgtrees.bandit.recipe import BanditRecipe, named_recipe
+from dgtrees.bandit.online_recipe import BanditRecipe, named_recipe
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
 from dgtrees.model.header import refusing

@@ -14,7 +14,7 @@ from dgtrees.bandit.decision import ContinuousDecision, Decision
 from dgtrees.bandit.explore import Exploration
 from dgtrees.bandit.feedback import checked_range, loss_pair, loss_share
 from dgtrees.bandit.learner import OnlineTree
-from dgtrees.bandit.recipe import BanditRecipe
+from dgtrees.bandit.online_recipe import BanditRecipe
 from dgtrees.tables.encoder import Encoder
 from dgtrees.tree import online
 from dgtrees.tree.oblique import ObliqueTree

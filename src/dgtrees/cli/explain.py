@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.checks import check_files
+from dgtrees.cli.file_checks import check_files
 from dgtrees.cli.output import load_model
 from dgtrees.cli.predict import as_fitted, batches_for
 from dgtrees.cli.terminal import json_text, say

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.checks import check_files
+from dgtrees.cli.file_checks import check_files
 from dgtrees.cli.output import load_model, report, writing
 from dgtrees.cli.terminal import plain
 from dgtrees.errors import Problems

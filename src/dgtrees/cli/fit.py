@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.checks import check_files
+from dgtrees.cli.file_checks import check_files
 from dgtrees.cli.job import Job, check_job, new_estimator
 from dgtrees.cli.output import report, said, save_model
 from dgtrees.errors import Problems

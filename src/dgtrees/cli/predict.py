@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.checks import check_files
+from dgtrees.cli.file_checks import check_files
 from dgtrees.cli.output import load_model, report, said, writing
 from dgtrees.errors import Problems
 

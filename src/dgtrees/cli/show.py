@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.checks import check_files
+from dgtrees.cli.file_checks import check_files
 from dgtrees.cli.output import load_model, save_picture
 from dgtrees.cli.terminal import json_text, say
 from dgtrees.errors import Problems

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.checks import check_files
+from dgtrees.cli.file_checks import check_files
 from dgtrees.cli.fit import read_labelled, read_validation
 from dgtrees.cli.output import report, said
 from dgtrees.errors import Problems
@@ -78,7 +78,7 @@ def tune(
     table = read_labelled(train, target, task=task, weight=weight, **columns, **reading)
     held = None if val is None else read_validation(val, table, weight, reading)
     from dgtrees.cli.progress import batches_bar
-    from dgtrees.estimators.tune import Search
+    from dgtrees.estimators.search import Search
 
     show = o.on_terminal() and not (quiet or json)
     with o.cores_of(backend):

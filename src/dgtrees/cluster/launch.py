@@ -25,7 +25,7 @@ from typing import IO, Any
 
 import dgtrees
 from dgtrees import errors
-from dgtrees.estimators.progress import EpochCallback
+from dgtrees.estimators.callbacks import EpochCallback
 from dgtrees.writing import whole_file
 
 __all__ = ["JOB", "MODEL", "PROGRESS", "REPORT", "report_failure", "run", "write_json"]

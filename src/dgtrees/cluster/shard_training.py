@@ -18,8 +18,8 @@ from dgtrees.cluster.shard_identity import check_loss, identity
 from dgtrees.cluster.spill import ScratchRows, on_disk
 from dgtrees.cluster.summary import TableSummary, sampled_share
 from dgtrees.errors import DataError
-from dgtrees.estimators.checks import check_memory, checked_recipe
-from dgtrees.estimators.progress import EpochCallback
+from dgtrees.estimators.callbacks import EpochCallback
+from dgtrees.estimators.parameters import check_memory, checked_recipe
 from dgtrees.learn.checkpoint import Checkpoints
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.team import Team, restarts

@@ -16,8 +16,8 @@ from dgtrees.cluster import launch
 from dgtrees.cluster.shard_files import find_shards
 from dgtrees.cluster.shard_training import ShardJob, train
 from dgtrees.estimators.base import DGTEstimator
-from dgtrees.estimators.checks import checked_recipe, unchanged_on_error
-from dgtrees.estimators.progress import progress_bar
+from dgtrees.estimators.callbacks import progress_bar
+from dgtrees.estimators.parameters import checked_recipe, unchanged_on_error
 from dgtrees.estimators.storage import parameters_of
 from dgtrees.learn.team import join, launched
 

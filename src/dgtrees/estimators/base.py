@@ -1,8 +1,8 @@
 """What DGTClassifier and DGTRegressor share: scikit-learn's manners, and nothing else.
 
 Checks parameters, hands rows to `learn.Trainer`, and delivers the finished `ObliqueTree`; reading
-rows and answering is `tables`' part, targets are `targets`'. torch is imported when something is
-fitted and never for prediction.
+rows and answering is `tables`' part, targets are `target_types`'. torch is imported when something
+is fitted and never for prediction.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from dgtrees.errors import StateError
 from dgtrees.estimators import storage
-from dgtrees.estimators.checks import check_memory, checked_recipe, unchanged_on_error
-from dgtrees.estimators.progress import (
+from dgtrees.estimators.callbacks import (
     CallbackSupportMixin,
     EpochTasks,
     progress_bar,
     with_callbacks,
 )
+from dgtrees.estimators.parameters import check_memory, checked_recipe, unchanged_on_error
 from dgtrees.estimators.tables import TreeEstimator
 from dgtrees.learn.recipe import Recipe
 from dgtrees.tables.examples import Examples

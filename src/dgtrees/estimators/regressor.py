@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dgtrees.estimators.base import DGTEstimator
-from dgtrees.estimators.checks import unchanged_on_error
-from dgtrees.estimators.targets import ValueTarget
+from dgtrees.estimators.parameters import unchanged_on_error
+from dgtrees.estimators.target_types import ValueTarget
 from dgtrees.learn.recipe import Recipe
 
 __all__ = ["DGTRegressor"]

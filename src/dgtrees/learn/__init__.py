@@ -16,7 +16,7 @@ _HOMES = {
     "Recipe": "recipe",
     "TrainableTree": "module",
     "Trainer": "trainer",
-    "fit_tree": "batch",
+    "fit_tree": "loop",
 }
 
 __all__ = ["RECIPES", "Recipe", "TrainableTree", "Trainer", "fit_tree"]

@@ -1,8 +1,8 @@
 """The fields of a model file's header, for every kind of model: one table.
 
 What a field may be is said here and nowhere else, but for two things that have tables of their
-own: recipes (`learn.recipe`, `bandit.recipe`) and columns (`tables.encoder`). Everything is checked
-before an array is made. How fields and arrays must fit each other is said where they are used.
+own: recipes (`learn.recipe`, `bandit.online_recipe`) and columns (`tables.encoder`). Everything is
+checked before an array is made. How fields and arrays must fit each other is said where they are used.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import numpy as np
 
 from dgtrees import DGTBandit, DGTContinuousBandit
 from dgtrees.bandit import simulate
-from dgtrees.bandit.recipe import RECIPES
+from dgtrees.bandit.online_recipe import RECIPES
 from dgtrees.paper.baselines import ContextualBanditForest, LinearContinuousBandit, VWBandit
 from dgtrees.paper.catalog import Split
 

@@ -35,7 +35,7 @@ _FIRST_ROOM = 1024
 
 
 class Settings(NamedTuple):
-    """What a learner was told, as numbers; made by `bandit.recipe`."""
+    """What a learner was told, as numbers; made by `bandit.online_recipe`."""
 
     feedback: int
     leaf_weight_cap: float

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dgtrees.estimators.tables import TreeEstimator
-from dgtrees.estimators.targets import ClassTarget, ValueTarget
+from dgtrees.estimators.target_types import ClassTarget, ValueTarget
 from dgtrees.paper.baselines.soft import ABOVE_0, TorchRival
 from dgtrees.tables.examples import Examples
 

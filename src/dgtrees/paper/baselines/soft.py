@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
-from dgtrees.estimators.checks import unchanged_on_error
-from dgtrees.estimators.progress import progress_bar
+from dgtrees.estimators.callbacks import progress_bar
+from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.estimators.tables import TableEstimator
 from dgtrees.tables.examples import Examples
 

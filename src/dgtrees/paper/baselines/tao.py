@@ -25,8 +25,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dgtrees.estimators.base import DGTEstimator
-from dgtrees.estimators.checks import check_shape
-from dgtrees.estimators.targets import ClassTarget, ValueTarget
+from dgtrees.estimators.parameters import check_shape
+from dgtrees.estimators.target_types import ClassTarget, ValueTarget
 from dgtrees.learn import refine
 from dgtrees.learn.polish import Best, Polish, polish, training_loss
 from dgtrees.learn.scaling import moments

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dgtrees.errors import StateError
-from dgtrees.estimators.tune import Search
+from dgtrees.estimators.search import Search
 from dgtrees.tables.fingerprint import fingerprint
 
 

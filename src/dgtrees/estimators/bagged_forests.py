@@ -12,9 +12,9 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from dgtrees.errors import StateError
-from dgtrees.estimators.bagging import ForestEstimator
-from dgtrees.estimators.intervals import Intervals
-from dgtrees.estimators.targets import ClassTarget, ValueTarget
+from dgtrees.estimators.forest_base import ForestEstimator
+from dgtrees.estimators.prediction_intervals import Intervals
+from dgtrees.estimators.target_types import ClassTarget, ValueTarget
 from dgtrees.learn.recipe import Recipe
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.forest import ObliqueForest

@@ -8,7 +8,7 @@ from scipy.special import expit
 from scipy.stats import kstest
 
 from dgtrees import DGTBandit, DGTContinuousBandit, load
-from dgtrees.bandit.recipe import RECIPES
+from dgtrees.bandit.online_recipe import RECIPES
 from dgtrees.model import file as model_file
 from dgtrees.tree.state import AVERAGE, VALUE, views
 

@@ -1,8 +1,8 @@
 """What DGTForestClassifier and DGTForestRegressor share: bagging, out-of-bag rows, files.
 
-Every tree is trained on its own bootstrap sample (`learn.bagging`), in parallel through joblib
+Every tree is trained on its own bootstrap sample (`learn.bagged_tree`), in parallel through joblib
 (`parallel`); the finished trees answer together as an `ObliqueForest`. What a target is, is
-`targets`' part, as for single trees.
+`target_types`' part, as for single trees.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from dgtrees.estimators import storage
-from dgtrees.estimators.checks import check_memory, checked_recipe, unchanged_on_error
+from dgtrees.estimators.callbacks import progress_bar
 from dgtrees.estimators.parallel import run
-from dgtrees.estimators.progress import progress_bar
+from dgtrees.estimators.parameters import check_memory, checked_recipe, unchanged_on_error
 from dgtrees.estimators.tables import TableEstimator
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.scaling import moments
@@ -150,7 +150,7 @@ class ForestEstimator(TableEstimator):
         return replace(recipe, tries=1)
 
     def _growing(self, recipe: Recipe) -> Any:
-        from dgtrees.learn.bagging import Growing  # loads torch, which predicting never needs
+        from dgtrees.learn.bagged_tree import Growing  # loads torch, which predicting never needs
 
         share = float(self.max_samples) if self.bootstrap else None
         return Growing(int(self.max_depth), self.leaf, recipe, self._n_classes, share)
@@ -190,7 +190,7 @@ class ForestEstimator(TableEstimator):
         numbers: list[int],
         seed: int,
     ) -> list[tuple[ObliqueTree, np.ndarray]]:
-        from dgtrees.learn.bagging import grow
+        from dgtrees.learn.bagged_tree import grow
 
         emphasis = self._row_factors(train.y, train.weight)
         # Sent to every worker: without the numbers of the table's rows, which only we need.

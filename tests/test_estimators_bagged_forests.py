@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 import dgtrees
 from dgtrees import DGTForestClassifier, DGTForestRegressor
 from dgtrees.errors import ModelFileError, StateError
-from dgtrees.estimators.intervals import Intervals
+from dgtrees.estimators.prediction_intervals import Intervals
 from dgtrees.tables.examples import bootstrap
 
 RNG = np.random.default_rng(0)
