@@ -167,14 +167,20 @@ def _option_table(path: list[str]) -> str:
 @contextlib.contextmanager
 def _stating(stated: dict[str, str]) -> Iterator[None]:
     """Note what every figure says that is saved."""
-    save = Figure.savefig
+    save, unnamed = Figure.savefig, []
 
     def savefig(figure: Figure, target: Any, **options: Any) -> None:
         save(figure, target, **options)
-        stated[Path(target).name] = _statement(figure)
+        if isinstance(target, (str, Path)):
+            stated[Path(target).name] = _statement(figure)
+        else:  # the command's, which writes its files itself
+            unnamed.append(_statement(figure))
 
     with mock.patch.object(Figure, "savefig", savefig):
         yield
+    written = sorted(Path().glob("*.png"), key=lambda path: path.stat().st_mtime_ns)
+    others = [path.name for path in written if path.name not in stated]
+    stated.update(zip(others, unnamed, strict=True))
 
 
 def _statement(figure: Figure) -> str:

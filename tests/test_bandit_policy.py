@@ -470,7 +470,8 @@ def test_the_width_is_checked_again_under_the_lock(call):
 @pytest.mark.parametrize("feedback", ["one-point", "two-point"])
 def test_the_paper_recipe_takes_the_slopes_of_its_equations(feedback):
     """One leaf row a step, SGD at rate 1 and no replay: the leaf moves by the slope itself."""
-    recipe = replace(RECIPES["paper"]["constant"], leaf_optimizer="sgd", leaf_rate=1.0)
+    alone = {"output_bias": False, "leaf_spread": 0.0}  # nothing but the slope moves the answer
+    recipe = replace(RECIPES["paper"]["constant"], leaf_optimizer="sgd", leaf_rate=1.0, **alone)
     assert not recipe.baseline and BanditRecipe().baseline
     policy = DGTContinuousBandit(-1, 1, 1, feedback=feedback, delta=0.5, recipe=recipe)
     for loss in (0.25, -0.125, 0.5):
