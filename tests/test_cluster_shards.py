@@ -19,12 +19,8 @@ from dgtrees import DGTClassifier, DGTRegressor, Recipe, fit_shards
 from dgtrees.cli.app import run
 from dgtrees.cluster import launch
 from dgtrees.cluster.shard_files import find_shards, row_draws
+from dgtrees.cluster.workers import Workers
 from dgtrees.errors import DataError, ModelFileError, StateError
-from dgtrees.learn import checkpoint, share
-from dgtrees.learn.rows import Rows
-from dgtrees.learn.scaling import moments, streamed_moments
-from dgtrees.learn.team import Team
-from dgtrees.tables.examples import Examples
 
 ROWS = 3000
 OPTIONS = {"max_depth": 4, "max_epochs": 40, "random_state": 1}
@@ -168,7 +164,7 @@ def test_a_run_goes_on_from_its_checkpoint_as_if_nothing_had_been(
     plain = fit_shards(DGTClassifier(**options), shards, "label")
     monkeypatch.setattr("dgtrees.cluster.shard_training._CHECKPOINT_STEPS", 4)
     calls = {"after_epoch": 0}
-    keep = checkpoint.Checkpoints.after_epoch
+    keep = Workers.after_epoch
 
     def keep_and_stop(self, run):
         keep(self, run)
@@ -178,7 +174,7 @@ def test_a_run_goes_on_from_its_checkpoint_as_if_nothing_had_been(
             raise StoppedError
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint.Checkpoints, "after_epoch", keep_and_stop)
+        patch.setattr(Workers, "after_epoch", keep_and_stop)
         with pytest.raises(StoppedError):
             fit_shards(DGTClassifier(**options), shards, "label", checkpoint=tmp_path)
     resumed = fit_shards(DGTClassifier(**options), shards, "label", checkpoint=tmp_path)
@@ -226,16 +222,20 @@ def squared_log(prediction, target):
     return torch.log1p((prediction - target).square()).mean(dim=1)
 
 
+def absolute_log(prediction, target):
+    return torch.log1p((prediction - target).abs()).mean(dim=1)
+
+
 def kept(folder, place, monkeypatch, **options):
     """The checkpoint folder of a run that was broken off after an epoch."""
-    keep = checkpoint.Checkpoints.after_epoch
+    keep = Workers.after_epoch
 
     def keep_and_stop(self, run):
         keep(self, run)
         raise StoppedError
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint.Checkpoints, "after_epoch", keep_and_stop)
+        patch.setattr(Workers, "after_epoch", keep_and_stop)
         with pytest.raises(StoppedError):
             small(folder, place, **options)
     return place
@@ -269,17 +269,15 @@ def test_a_checkpoint_is_of_these_rows_wherever_they_lie(tmp_path, monkeypatch):
 
 
 def test_a_checkpoint_is_of_this_loss(tmp_path, monkeypatch):
-    def scaled(factor):
-        return lambda prediction, target: factor * squared_log(prediction, target)
-
     folder = written(rows(300), tmp_path / "shards", (0,))
-    place = kept(folder, tmp_path / "run", monkeypatch, loss=scaled(2.0))
-    for other in (scaled(3.0), squared_log, "huber", None):
+    place = kept(folder, tmp_path / "run", monkeypatch, loss=squared_log)
+    for other in (absolute_log, "huber", None):
         with pytest.raises(StateError, match="must be the checkpoint of this run"):
             small(folder, place, loss=other)
-    assert same_tree(small(folder, place, loss=scaled(2.0)), small(folder, None, loss=scaled(2.0)))
-    with pytest.raises(ValueError, match="must be a plain function where there are checkpoints"):
-        small(folder, place, loss=torch.nn.MSELoss())
+    assert same_tree(small(folder, place, loss=squared_log), small(folder, None, loss=squared_log))
+    for nameless in (torch.nn.MSELoss(), lambda *both: squared_log(*both)):
+        with pytest.raises(ValueError, match="must be a function at the top level of a module"):
+            small(folder, place, loss=nameless)
 
 
 def test_rows_that_weigh_nothing_are_said_to(tmp_path):
@@ -370,49 +368,6 @@ def test_rows_are_numbered_through_all_files(shards, monkeypatch, rows_a_batch):
     draws = row_draws(3, 0, 100)
     assert np.array_equal(draws[13:40], row_draws(3, 13, 27))
     assert 0.3 < draws.mean() < 0.7
-
-
-# What workers add up
-
-
-@pytest.mark.parametrize("scaling", ["standard", "absolute"])
-def test_moments_of_parts_are_those_of_the_whole(scaling):
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(1000, 4)) * [1.0, 1e3, 0.0, 1e-3] + [5.0, 0.0, 7.0, 1e6]
-    weight = rng.random(1000)
-    parts = [(values[i : i + 300], weight[i : i + 300]) for i in range(0, 1000, 300)]
-    keep = lambda array: array  # noqa: E731
-    for one, other in zip(
-        moments(values, weight, scaling),
-        streamed_moments(parts, scaling, keep, keep),
-        strict=True,
-    ):
-        assert np.allclose(one, other, rtol=1e-9)
-
-
-def tensors(examples):
-    X, y = torch.from_numpy(np.array(examples.X)), torch.from_numpy(np.array(examples.y))
-    return Rows(X, y, torch.from_numpy(np.array(examples.weight)))
-
-
-@pytest.mark.parametrize("window", [1 << 20, 600])
-def test_every_row_comes_once_an_epoch_in_an_order_that_can_be_taken_up(monkeypatch, window):
-    monkeypatch.setattr(share, "_WINDOW_VALUES", window)
-    number = np.arange(1000)
-    examples = Examples(number[:, None].astype(float), number, np.ones(1000))
-    feed = share.Share(examples, tensors, 1, Team(streams=True), seed=0)
-    generator = torch.Generator()
-
-    def epoch(which, done=0):
-        return [batch.y for batch, _ in feed.batches(64, generator, which, done)]
-
-    one, two = epoch(1), epoch(2)
-    assert len(one) == feed.n_batches(64) == 16
-    for batches in (one, two):
-        assert sorted(torch.cat(batches).tolist()) == number.tolist()
-        assert {len(batch) for batch in batches} <= {62, 63}
-    assert torch.cat(one).tolist() != torch.cat(two).tolist()
-    assert [b.tolist() for b in epoch(2, done=11)] == [b.tolist() for b in two[11:]]
 
 
 # The command

@@ -60,11 +60,11 @@ def test_gradient_and_distribution_of_any_decisions(height, batch, spread, seed,
     if form == "general":
         decisions *= spread
     scores = rng.normal(size=(batch, 2**height))
-    gradient, probabilities = np.empty_like(decisions), np.empty_like(scores)
-    gradient.tree_gradient(decisions, scores, FORMS[form], gradient)
+    slopes, probabilities = np.empty_like(decisions), np.empty_like(scores)
+    gradient.tree_gradient(decisions, scores, FORMS[form], slopes)
     gradient.leaf_probabilities(decisions, FORMS[form], probabilities)
     expected, q = reference_gradient(decisions, scores, "product" if form == "product" else "sum")
-    np.testing.assert_allclose(gradient, expected, atol=1e-10)
+    np.testing.assert_allclose(slopes, expected, atol=1e-10)
     np.testing.assert_allclose(probabilities, q, atol=1e-12)
 
 
@@ -97,10 +97,10 @@ def test_algorithm_2_of_the_paper_literally(height, d, seed):
 
     a = W @ x
     decisions = np.where(a >= 0, 1.0, -1.0)[None]
-    gradient = np.empty_like(decisions)
-    gradient.tree_gradient(decisions, theta[None], gradient.SUM_EQUAL, gradient)
-    windowed = np.empty_like(gradient)
-    gradient.straight_through(a[None], gradient, 1.0, windowed)
+    slopes = np.empty_like(decisions)
+    gradient.tree_gradient(decisions, theta[None], gradient.SUM_EQUAL, slopes)
+    windowed = np.empty_like(slopes)
+    gradient.straight_through(a[None], slopes, 1.0, windowed)
     np.testing.assert_allclose(np.outer(windowed[0], x), expected_W, atol=1e-12)
 
     leaf = np.empty(1, dtype=np.int64)

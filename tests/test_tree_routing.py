@@ -1,7 +1,6 @@
 """One row, one leaf: every way through packed trees against the slow one."""
 
 import pickle
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -9,18 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from dgtrees.tree import ObliqueForest, ObliqueTree, dot, routing
-
-
-@contextmanager
-def kind_of_nodes(kind):
-    """Pack trees as sparse or dense ones, whatever their weights."""
-    before = routing.SPARSE_FROM, routing.SPARSE_PAYS
-    routing.SPARSE_FROM, routing.SPARSE_PAYS = (0, 2.0) if kind == "sparse" else (0, 0.0)
-    try:
-        yield
-    finally:
-        routing.SPARSE_FROM, routing.SPARSE_PAYS = before
+from dgtrees.tree import ObliqueForest, ObliqueTree
 
 
 def any_tree(rng, d, density, linear=False):
@@ -60,30 +48,26 @@ shapes = {
 
 
 @settings(max_examples=60)
-@given(**shapes, kind=st.sampled_from(["dense", "sparse"]), threads=st.integers(1, 3))
-def test_every_way_leads_to_the_same_leaf(seed, d, rows, density, dtype, kind, threads):
+@given(**shapes, threads=st.integers(1, 3))
+def test_every_way_leads_to_the_same_leaf(seed, d, rows, density, dtype, threads):
     rng = np.random.default_rng(seed)
     tree = any_tree(rng, d, density)
     X = rows_near_boundaries(rng, [tree], rows, d, dtype)
     expected = [reference.route_slowly(row, tree) for row in X]
-    with kind_of_nodes(kind):
-        assert tree.apply(X, n_threads=threads).tolist() == expected
+    assert tree.apply(X, n_threads=threads).tolist() == expected
     assert [tree.apply_row(row) for row in X] == expected
     assert [tree.apply_row(row.tolist()) for row in X] == expected
-    sparse = kind == "sparse" and d >= 8 and tree.n_nodes > 0  # else there is no block to name
-    assert tree._packed.view(np.int64)[routing.KIND] == sparse
     assert np.array_equal([tree.predict_row(row) for row in X], tree.predict(X))
 
 
 @settings(max_examples=40)
-@given(**shapes, kind=st.sampled_from(["dense", "sparse"]), count=st.integers(1, 9))
-def test_a_forest_is_its_trees_one_by_one(seed, d, rows, density, dtype, kind, count):
+@given(**shapes, count=st.integers(1, 9))
+def test_a_forest_is_its_trees_one_by_one(seed, d, rows, density, dtype, count):
     rng = np.random.default_rng(seed)
     trees = [any_tree(rng, d, density) for _ in range(count)]
     X = rows_near_boundaries(rng, trees, rows, d, dtype)
     forest = ObliqueForest(trees)
-    with kind_of_nodes(kind):
-        leaves = forest.apply(X, n_threads=2)
+    leaves = forest.apply(X, n_threads=2)
     expected = [[reference.route_slowly(row, tree) for tree in trees] for row in X]
     assert leaves.tolist() == expected
     assert [forest.apply_row(row).tolist() for row in X] == expected
@@ -93,27 +77,6 @@ def test_a_forest_is_its_trees_one_by_one(seed, d, rows, density, dtype, kind, c
     assert np.array_equal(forest.predict(X, n_threads=1), total / count)
     assert np.array_equal(forest.predict(X, n_threads=3), total / count)
     assert np.array_equal([forest.predict_row(row) for row in X], total / count)
-
-
-@given(seed=shapes["seed"], d=st.integers(1, 60), density=shapes["density"])
-def test_leaving_out_blocks_of_zeros_changes_no_sum(seed, d, density):
-    rng = np.random.default_rng(seed)
-    w, x = np.where(rng.random(d) < density, rng.normal(size=d), 0.0), rng.normal(size=d)
-    blocks = [b for b in range(d // 8) if w[8 * b : 8 * b + 8].any()]
-    kept = [*(w[8 * b : 8 * b + 8] for b in blocks), w[d - d % 8 :]]
-    places = np.array([8 * b for b in blocks], dtype=np.int64)
-    found = dot.block_dot(np.concatenate(kept), 0, x, 0, d, places, 0, len(blocks))
-    assert found == dot.dot(w, x) == reference.fixed_order_dot(w, x)
-
-
-def test_wide_trees_of_few_weights_are_packed_by_blocks():
-    rng = np.random.default_rng(0)
-    for density, small in ((0.01, True), (1.0, False)):
-        weights = np.where(rng.random((127, 500)) < density, rng.normal(size=(127, 500)), 0.0)
-        tree = ObliqueTree.complete(weights, rng.normal(size=127), rng.normal(size=(128, 1)))
-        X = rng.normal(size=(700, 500))
-        assert np.array_equal(tree.apply(X), reference.route_all_nodes(X, tree.weights, tree.bias))
-        assert (tree._packed.nbytes < weights.nbytes / 2) == small
 
 
 @pytest.mark.parametrize("combine", ["mean", "vote", "softmax"])

@@ -339,14 +339,13 @@ def test_every_export_is_written_the_same_way(tmp_path):
 
 
 def test_a_checkpoint_is_replaced_whole(tmp_path):
-    from dgtrees.learn.checkpoint import Checkpoints
-    from dgtrees.learn.team import Team
+    from dgtrees.cluster.checkpoints import Checkpoints
 
-    checkpoints = Checkpoints(tmp_path / "c.pt", Team(streams=False), "a run", 1)
+    checkpoints = Checkpoints(tmp_path / "c.pt", "a run", 1)
     checkpoints._write({"step": 1})
     (tmp_path / "c.pt").chmod(0o600)
     checkpoints._write({"step": 2})
-    assert checkpoints._read() == {"step": 2}
+    assert checkpoints.read() == {"step": 2}
     assert names(tmp_path) == ["c.pt"] and mode(tmp_path / "c.pt") == 0o600
 
 

@@ -294,7 +294,7 @@ def _fit_shards(
     from dgtrees import fit_shards
     from dgtrees.cluster.shard_files import find_shards
     from dgtrees.cluster.shard_training import ShardJob, scan_target
-    from dgtrees.learn.team import launched, rank
+    from dgtrees.cluster.workers import launched, rank
 
     assert job.target is not None  # checked before
     task = job.task

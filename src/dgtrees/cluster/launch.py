@@ -62,11 +62,11 @@ def run(
         write_json(place / JOB, task)
         with open(place / LOG, "w") as log:
             for restart in range(max_restarts + 1):
-                with _Workers(place, private, log, workers, restart) as team:
-                    _watch(team, place, callbacks)
-                if not any(team.codes) or (place / FAILED).exists():
+                with _Workers(place, private, log, workers, restart) as running:
+                    _watch(running, place, callbacks)
+                if not any(running.codes) or (place / FAILED).exists():
                     break
-        _raise_what_failed(team.codes, place, max_restarts, kept=folder is not None)
+        _raise_what_failed(running.codes, place, max_restarts, kept=folder is not None)
         return dgtrees.load(place / MODEL), json.loads((place / REPORT).read_text())
 
 
@@ -151,10 +151,10 @@ def _loopback() -> dict[str, str]:
     return {"GLOO_SOCKET_IFNAME": names[0]} if names else {}
 
 
-def _watch(team: _Workers, place: Path, callbacks: tuple[EpochCallback, ...]) -> None:
+def _watch(running: _Workers, place: Path, callbacks: tuple[EpochCallback, ...]) -> None:
     """Pass progress on until the workers end, or one says that it has failed for good."""
     seen = None
-    while team.at_work() and not (place / FAILED).exists():
+    while running.at_work() and not (place / FAILED).exists():
         time.sleep(_POLL_SECONDS)
         if callbacks and (place / PROGRESS).exists():
             text = (place / PROGRESS).read_text()

@@ -7,10 +7,11 @@ whether progress is shown.
 from __future__ import annotations
 
 import json
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from dgtrees.estimators.storage import parameters_of
+from dgtrees.learn.losses import Loss
 from dgtrees.learn.recipe import Recipe
 
 __all__ = ["check_loss", "identity"]
@@ -31,28 +32,21 @@ def identity(model: Any, recipe: Recipe, rows: list[tuple[str, str]]) -> str:
     """
     packed = parameters_of(model)
     parameters = {n: v for n, v in packed["parameters"].items() if n not in _WITHOUT_EFFECT}
-    loss = _function(recipe.loss) if isinstance(recipe.loss, FunctionType) else recipe.loss
+    loss = _name(recipe.loss) if callable(recipe.loss) else recipe.loss
     kind = type(model).__name__
     return json.dumps([kind, parameters, packed["recipe"], loss, model._class_list(), rows])
 
 
-def check_loss(loss: Any) -> None:
-    """Refuse a loss that cannot be told from others."""
-    if callable(loss) and not isinstance(loss, FunctionType):
+def check_loss(loss: Loss | str | None) -> None:
+    """Refuse a loss whose name does not tell it from others."""
+    if callable(loss) and (not isinstance(loss, FunctionType) or "<" in loss.__qualname__):
         raise ValueError(
-            "a loss of your own must be a plain function where there are checkpoints, so that it "
-            f"can be told from others, got {type(loss).__name__}: write it as a function, or "
-            "leave checkpoint out"
+            "a loss of your own must be a function at the top level of a module where there are "
+            f"checkpoints, which know it by its name, got {loss!r}: define it there, or leave "
+            "checkpoint out"
         )
 
 
-def _function(function: FunctionType) -> list[Any]:
-    """A function's name, code, defaults and the values it was made with."""
-    made_with = [cell.cell_contents for cell in function.__closure__ or ()]
-    values = [function.__defaults__, function.__kwdefaults__, made_with]
-    return [function.__qualname__, _code(function.__code__), repr(values)]
-
-
-def _code(code: CodeType) -> list[Any]:
-    constants = [_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
-    return [code.co_code.hex(), constants, list(code.co_names)]
+def _name(loss: Loss) -> str:
+    """Where a function is defined: that its code has not changed is its owner's business."""
+    return f"{loss.__module__}.{loss.__qualname__}"  # type: ignore[attr-defined]

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from dgtrees.cluster.checkpoints import Checkpoints
 from dgtrees.cluster.shard_files import Shards, find_shards, row_draws
 from dgtrees.cluster.shard_identity import check_loss, identity
-from dgtrees.cluster.spill import ScratchRows, on_disk
+from dgtrees.cluster.spill import SpilledRows, on_disk
 from dgtrees.cluster.summary import TableSummary, sampled_share
+from dgtrees.cluster.workers import Workers, restarts
 from dgtrees.errors import DataError
 from dgtrees.estimators.callbacks import EpochCallback
 from dgtrees.estimators.parameters import check_memory, checked_recipe
-from dgtrees.learn.checkpoint import Checkpoints
 from dgtrees.learn.recipe import Recipe
-from dgtrees.learn.team import Team, restarts
 from dgtrees.learn.trainer import Trainer
 from dgtrees.tables.encoder import columns_of
 from dgtrees.tables.examples import Examples
@@ -54,7 +54,7 @@ class ShardJob:
 def train(
     model: Any,
     job: ShardJob,
-    team: Team,
+    workers: Workers,
     checkpoint: str | Path | None = None,
     callbacks: tuple[EpochCallback, ...] = (),
 ) -> None:
@@ -66,11 +66,11 @@ def train(
     model._check_patience(recipe, job.val is not None)
     shards = find_shards(job.shards)
     held_out = None if job.val is None else find_shards(job.val, like=shards)
-    reader = _Reader(model, shards, job, team)
+    reader = _Reader(model, shards, job, workers)
     rows, held = reader.encoded(shards, held_out)
     weighed = reader.weigh_classes(rows)
     if not model._n_classes:
-        low, high = team.max(np.stack([-rows.y.min(axis=0), rows.y.max(axis=0)]))
+        low, high = workers.max(np.stack([-rows.y.min(axis=0), rows.y.max(axis=0)]))
         model._target_range = -low, high
     check_memory(model.max_depth, model.leaf, rows.X.shape[1], model._outputs_per_leaf, recipe)
     trainer = Trainer(
@@ -80,36 +80,35 @@ def train(
         recipe=recipe,
         n_classes=model._n_classes,
         seed=reader.seed,
-        team=team,
+        processes=workers,
     )
-    keeper = None
     if checkpoint is not None:
         Path(checkpoint).mkdir(parents=True, exist_ok=True)
-        about = identity(model, recipe, team.gather(reader.digests))
+        about = identity(model, recipe, workers.gather(reader.digests))
         file = Path(checkpoint, "checkpoint.pt")
-        keeper = Checkpoints(file, team, about, _CHECKPOINT_STEPS)
-    watched = callbacks if team.rank == 0 else ()
-    result = trainer.fit(weighed, held, callbacks=watched, keeper=keeper)
+        workers.checkpoints = Checkpoints(file, about, _CHECKPOINT_STEPS)
+    watched = callbacks if workers.rank == 0 else ()
+    result = trainer.fit(weighed, held, callbacks=watched)
     model._deliver(*trainer.finish(weighed), trainer.scale)
-    model.leaf_rows_ = _leaf_rows(model, rows, team)
+    model.leaf_rows_ = _leaf_rows(model, rows, workers)
     model.history_, model.best_score_ = result.history, result.best_score
     model.n_iter_ = trainer.epochs
     model.shards_report_ = {
         "rows": len(shards),
-        "workers": team.size,
+        "workers": workers.size,
         "restarts": restarts(),
-        **({} if held is None else _score(model, held, team)),
+        **({} if held is None else _score(model, held, workers)),
     }
 
 
 class _Reader:
     """Goes through this worker's rows: first to learn what they are, then to encode them."""
 
-    def __init__(self, model: Any, shards: Shards, job: ShardJob, team: Team) -> None:
-        self.model, self.team = model, team
+    def __init__(self, model: Any, shards: Shards, job: ShardJob, workers: Workers) -> None:
+        self.model, self.workers = model, workers
         self.seed = np.random.RandomState(model.random_state).randint(2**31 - 1)
-        share = shards.share(team.rank, team.size)
-        self.task, self.classes = scan_target(shards, job, model._task, team)
+        share = shards.share(workers.rank, workers.size)
+        self.task, self.classes = scan_target(shards, job, model._task, workers)
         # The files' first rows settle what every column is, for all workers.
         _, first = next(shards.tables(range(len(shards)), job.columns, self.task, self.classes))
         self.columns = replace(job.columns, target=first.target, kinds=first.kinds)
@@ -137,16 +136,16 @@ class _Reader:
             sampled = row_draws(self.seed + 2**32, number, len(table)) < share
             summary.add(columns_of(table.X), weight, sampled)
             weighty += int(np.count_nonzero(weight > 0))
-        _check_any(self.team.gather(weighty), "training")
+        _check_any(self.workers.gather(weighty), "training")
         whole = TableSummary()
-        for part in self.team.gather(summary):
+        for part in self.workers.gather(summary):
             whole.merge(part)
         self.model._encoder = whole.encoder()
 
     def encoded(self, shards: Shards, held_out: Shards | None) -> tuple[Examples, Examples | None]:
         """This worker's training rows and validation rows."""
-        rank, size = self.team.rank, self.team.size
-        with ScratchRows() as train, ScratchRows() as held:
+        rank, size = self.workers.rank, self.workers.size
+        with SpilledRows() as train, SpilledRows() as held:
             for number, table, weight in self._tables(shards, shards.share(rank, size)):
                 rows = self._examples(table, weight)
                 out = row_draws(self.seed, number, len(table)) < self.fraction
@@ -173,8 +172,8 @@ class _Reader:
         except ValueError as error:
             raise DataError(f"{table.source}: {error}") from error
 
-    def _check_rows(self, rows: ScratchRows, what: str) -> None:
-        counts = self.team.gather(len(rows))
+    def _check_rows(self, rows: SpilledRows, what: str) -> None:
+        counts = self.workers.gather(len(rows))
         _check_any(counts, what)
         if not min(counts):
             raise ValueError(
@@ -188,23 +187,23 @@ class _Reader:
         if getattr(model, "class_weight", None) is None:
             return rows
         mass = np.bincount(rows.y, weights=rows.weight, minlength=model._n_classes)
-        mass = self.team.sum(mass)
+        mass = self.workers.sum(mass)
         factors = model._class_factors(mass)
-        weights = self.team.parts(rows, lambda part: part.weight * factors[part.y])
+        weights = self.workers.parts(rows, lambda part: part.weight * factors[part.y])
         return replace(rows, weight=on_disk(weights))
 
 
 def scan_target(
-    shards: Shards, job: ShardJob, task: str, team: Team | None = None
+    shards: Shards, job: ShardJob, task: str, workers: Workers | None = None
 ) -> tuple[str, np.ndarray | None]:
     """The task, and the classes of all files; only the target column is read."""
-    team = team or Team(streams=True)
+    workers = workers or Workers()
     _, first = next(shards.batches(range(1)))
     scan = TargetScan(named(first, job.target, "target"))
-    for _, batch in shards.batches(shards.share(team.rank, team.size), [scan.name]):
+    for _, batch in shards.batches(shards.share(workers.rank, workers.size), [scan.name]):
         scan.add(batch)
     whole = TargetScan(scan.name)
-    for part in team.gather(scan):
+    for part in workers.gather(scan):
         whole.merge(part)
     return whole.judged(task)
 
@@ -222,16 +221,16 @@ def _check_any(counts: list[int], what: str) -> None:
         )
 
 
-def _leaf_rows(model: Any, rows: Examples, team: Team) -> np.ndarray:
+def _leaf_rows(model: Any, rows: Examples, workers: Workers) -> np.ndarray:
     """Weight of the training rows in every leaf, before class weights."""
 
     def visits(part: Examples) -> np.ndarray:
         return model.tree_.visits(part.X, part.weight)[1]
 
-    return team.sum(sum(team.parts(rows, visits)))  # type: ignore[arg-type]
+    return workers.sum(sum(workers.parts(rows, visits)))  # type: ignore[arg-type]
 
 
-def _score(model: Any, held: Examples, team: Team) -> dict[str, float]:
+def _score(model: Any, held: Examples, workers: Workers) -> dict[str, float]:
     """Accuracy, or root mean squared error in the target's units, of the finished tree."""
 
     def totals(part: Examples) -> np.ndarray:
@@ -242,7 +241,7 @@ def _score(model: Any, held: Examples, team: Team) -> dict[str, float]:
             good = np.square(np.clip(outputs, *model._target_range) - part.y).mean(axis=1)
         return np.array([good @ part.weight, part.weight.sum()])
 
-    right, whole = team.sum(sum(team.parts(held, totals)))  # type: ignore[arg-type]
+    right, whole = workers.sum(sum(workers.parts(held, totals)))  # type: ignore[arg-type]
     if model._n_classes:
         return {"validation_accuracy": float(right / whole)}
     return {"validation_rmse": float(right / whole) ** 0.5}

@@ -13,9 +13,9 @@ from pathlib import Path
 import dgtrees
 from dgtrees.cluster import launch
 from dgtrees.cluster.shard_training import ShardJob, train
+from dgtrees.cluster.workers import join, restarts
 from dgtrees.errors import DGTreesError
 from dgtrees.estimators.storage import unfitted
-from dgtrees.learn.team import join, restarts
 
 __all__ = ["main"]
 
@@ -37,9 +37,9 @@ def main(folder: str, private: str) -> None:
         launch.write_json(place / launch.PROGRESS, now)
 
     try:
-        with join(Path(private, f"meeting-{restarts()}")) as team:
-            train(model, ShardJob(**task["job"]), team, place, (tell,))
-            if team.rank == 0:
+        with join(Path(private, f"meeting-{restarts()}")) as group:
+            train(model, ShardJob(**task["job"]), group, place, (tell,))
+            if group.rank == 0:
                 model.save(place / launch.MODEL)
                 launch.write_json(place / launch.REPORT, model.shards_report_)
     except (DGTreesError, ValueError, TypeError, ImportError, MemoryError) as error:

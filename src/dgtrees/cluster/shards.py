@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 from dgtrees.cluster import launch
 from dgtrees.cluster.shard_files import find_shards
 from dgtrees.cluster.shard_training import ShardJob, train
+from dgtrees.cluster.workers import join, launched
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.callbacks import progress_bar
 from dgtrees.estimators.parameters import checked_recipe, unchanged_on_error
 from dgtrees.estimators.storage import parameters_of
-from dgtrees.learn.team import join, launched
 
 __all__ = ["fit_shards"]
 
@@ -106,10 +106,10 @@ def fit_shards(
             model._target_from_file(fitted._target_for_file())
             model.shards_report_ = report
         else:
-            with join() as team:
-                show = bool(model.verbose) and team.rank == 0
+            with join() as group:
+                show = bool(model.verbose) and group.rank == 0
                 with progress_bar(show, type(model).__name__) as bars:
-                    train(model, job, team, checkpoint, bars)
+                    train(model, job, group, checkpoint, bars)
     return model
 
 

@@ -1,4 +1,4 @@
-"""ScratchRows: examples in nameless files on this machine's disk, for more rows than memory holds.
+"""SpilledRows: examples in nameless files on this machine's disk, for more rows than memory holds.
 
 The files vanish with the process, however it ends. They lie where temporary files do (TMPDIR).
 """
@@ -14,17 +14,17 @@ import numpy as np
 
 from dgtrees.tables.examples import Examples
 
-__all__ = ["ScratchRows", "on_disk"]
+__all__ = ["SpilledRows", "on_disk"]
 
 
-class ScratchRows:
+class SpilledRows:
     """Encoded rows, targets and weights, written once and then read as arrays.
 
     The arrays outlive the `with` block, after which nothing more can be written.
 
     Examples
     --------
-    >>> with ScratchRows() as rows:
+    >>> with SpilledRows() as rows:
     ...     rows.append(Examples(np.ones((2, 3)), np.array([0, 1]), np.ones(2)))
     ...     rows.append(Examples(np.zeros((1, 3)), np.array([1]), np.ones(1)))
     ...     examples = rows.examples()
@@ -42,7 +42,7 @@ class ScratchRows:
     def __len__(self) -> int:
         return self._rows
 
-    def __enter__(self) -> ScratchRows:
+    def __enter__(self) -> SpilledRows:
         return self
 
     def __exit__(self, *error: Any) -> None:

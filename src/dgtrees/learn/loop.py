@@ -2,50 +2,33 @@
 
 `fit_tree` runs the loop of Algorithm `algo:learntree` for any `Recipe`. It works on tensors that
 are already encoded and standardised; turning tables into those is the estimators' work.
-
-Training uses one thread: batches are too small for a second one to pay, and the result is then
-the same on every machine and under every thread setting.
 """
 
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
-from threadpoolctl import threadpool_limits
-from torch import Tensor, nn
+from torch import nn
 
 from dgtrees.errors import StateError
 from dgtrees.learn.losses import Loss
 from dgtrees.learn.module import TrainableTree
+from dgtrees.learn.noise import NoisePool
 from dgtrees.learn.objective import evaluate, mean_loss, rank_of, training_loss
 from dgtrees.learn.optimizers import OPTIMIZERS, Optimizer
+from dgtrees.learn.processes import ALONE, Processes
 from dgtrees.learn.quantizers import QUANTIZERS, AnnealedSigmoid
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.rows import Feed
-from dgtrees.learn.team import ALONE, Team
+from dgtrees.learn.threads import one_thread
 from dgtrees.learn.weights import BestWeights, RunningAverage
 
-__all__ = [
-    "Keeper",
-    "NoisePool",
-    "Run",
-    "TrainingResult",
-    "fit_tree",
-    "make_module",
-    "make_optimizer",
-    "one_thread",
-]
-
-# Drawing fresh normal numbers would cost more than the step for wide rows; a window into a fixed
-# pool, moved at random every step, does the same work for the price of an addition.
-_NOISE_POOL = 1 << 21
+__all__ = ["Callback", "Run", "TrainingResult", "fit_tree", "make_module", "make_optimizer"]
 
 
 @dataclass
@@ -61,43 +44,6 @@ class TrainingResult:
 
 
 Callback = Callable[[int, int, dict[str, float]], "bool | None"]
-
-
-class _OneThread:
-    """One thread while any training runs; the caller's settings again after the last.
-
-    Counted, because trainings in several threads of a process begin and end in any order. That is
-    for what a process has once (BLAS); OpenMP's number belongs to the thread that asks for it.
-    """
-
-    lock = threading.Lock()
-    running = 0
-    before = 1
-    limits: Any = None
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Run torch and BLAS on one thread: the same sums, and so the same tree, on every machine."""
-    with _OneThread.lock:
-        # Asking has torch set a new thread up, which changes numbers of the whole process: it must
-        # be over before a training begins.
-        here = torch.get_num_threads()
-        mine = threadpool_limits(limits=1, user_api="openmp")
-        if _OneThread.running == 0:
-            _OneThread.before = here
-            _OneThread.limits = threadpool_limits(limits=1, user_api="blas")
-        torch.set_num_threads(1)
-        _OneThread.running += 1
-    try:
-        yield
-    finally:
-        with _OneThread.lock:
-            _OneThread.running -= 1
-            if _OneThread.running == 0:
-                _OneThread.limits.restore_original_limits()
-                torch.set_num_threads(_OneThread.before)
-        mine.restore_original_limits()
 
 
 def make_module(
@@ -172,26 +118,9 @@ def _add_penalty(module: TrainableTree, recipe: Recipe) -> None:
             weight.grad.add_(weight, alpha=2.0 * recipe.l2)
 
 
-class NoisePool:
-    """Gaussian noise of unit size for batches of any shape, from one seeded pool."""
-
-    def __init__(self, generator: torch.Generator, largest: int) -> None:
-        self.generator = generator
-        self.pool = torch.randn(max(_NOISE_POOL, 2 * largest), generator=generator)
-
-    def add_to(self, x: Tensor, size: float, relative: float = 0.0) -> Tensor:
-        """X plus noise of standard deviation `size`, and of `relative` times x."""
-        span = len(self.pool) - x.numel()
-        start = int(torch.randint(span, (1,), generator=self.generator))
-        noise = self.pool[start : start + x.numel()].view_as(x)
-        if not relative:
-            return torch.add(x, noise, alpha=size)
-        return torch.addcmul(x, noise, (relative * x).square_().add_(size**2).sqrt_())
-
-
 @dataclass
 class Run:
-    """All that changes while a tree is trained: what a checkpoint has to hold.
+    """All that changes while a tree is trained, and with which a training could go on elsewhere.
 
     `step` counts within the epoch under way, and `loss_sum` is the loss of its rows so far.
     """
@@ -206,19 +135,6 @@ class Run:
     loss_sum: float = 0.0
 
 
-class Keeper(Protocol):
-    """Keeps checkpoints of a run."""
-
-    def resume(self, run: Run) -> None:
-        """Bring a new run to where the last checkpoint was made, if there is one."""
-
-    def after_step(self, run: Run) -> None:
-        """Called after every step but the last of an epoch."""
-
-    def after_epoch(self, run: Run) -> None:
-        """Called after every epoch."""
-
-
 def _epoch(
     run: Run,
     forward: nn.Module,
@@ -226,7 +142,7 @@ def _epoch(
     recipe: Recipe,
     loss: Loss,
     noise: NoisePool | None,
-    keeper: Keeper | None,
+    processes: Processes,
     span: tuple[float, float],
 ) -> float:
     """One pass over the rows, from `span[0]` to `span[1]` of the schedule; the sum of losses."""
@@ -252,8 +168,8 @@ def _epoch(
         optimizer.step()
         run.average.update()
         run.step, run.loss_sum = step + 1, run.loss_sum + float(objective.detach()) * count
-        if keeper is not None and run.step < steps:
-            keeper.after_step(run)
+        if run.step < steps:
+            processes.after_step(run)
     total = run.loss_sum
     run.step, run.loss_sum = 0, 0.0
     return total
@@ -272,15 +188,14 @@ def fit_tree(
     noise: NoisePool | None = None,
     epochs: int | None = None,
     callbacks: tuple[Callback, ...] = (),
-    team: Team = ALONE,
-    keeper: Keeper | None = None,
+    processes: Processes = ALONE,
 ) -> TrainingResult:
     """Train `module` in place and leave the best weights in it.
 
     Parameters
     ----------
     module : TrainableTree
-    train, validation : Rows, or a worker's Share
+    train, validation : Feed
         With validation rows, the weights of the epoch that did best on them are kept.
     recipe : Recipe
     classification : bool
@@ -293,10 +208,8 @@ def fit_tree(
         Overrides the recipe's number of passes.
     callbacks : tuple of callable(epoch, n_epochs, metrics)
         Called after every epoch; training stops where one returns True.
-    team : Team
-        The processes that train together.
-    keeper : Keeper, optional
-        Keeps checkpoints, from the last of which training goes on.
+    processes : Processes
+        Those that train together, and may go on from where they were broken off.
     """
     loss = training_loss(recipe, classification)
     n_epochs = recipe.n_epochs(len(train)) if epochs is None else epochs
@@ -307,9 +220,8 @@ def fit_tree(
     average, best = RunningAverage(module, recipe.averaging), BestWeights(module)
     run = Run(module, optimizer, generator, average, best)
     result = run.result
-    if keeper is not None:
-        keeper.resume(run)
-    forward = team.synchronised(module)
+    processes.resume(run)
+    forward = processes.synchronize(module)
     # Whoever sets a patience wants to stop as soon as it is exhausted.
     select_after = recipe.select_after * n_epochs if recipe.patience is None else 0
     with one_thread():
@@ -319,8 +231,8 @@ def fit_tree(
             module.local = epoch > recipe.local_after * n_epochs
             span = ((epoch - 1) / n_epochs, epoch / n_epochs)
             noisy = noise if recipe.noisy else None
-            loss_sum = _epoch(run, forward, train, recipe, loss, noisy, keeper, span)
-            metrics = {"loss": float(team.sum(np.array(loss_sum))) / len(train)}
+            loss_sum = _epoch(run, forward, train, recipe, loss, noisy, processes, span)
+            metrics = {"loss": float(processes.sum(np.array(loss_sum))) / len(train)}
             if not math.isfinite(metrics["loss"]):
                 raise StateError(
                     f"the loss became {metrics['loss']} in epoch {epoch}: lower learning_rate "
@@ -341,8 +253,7 @@ def fit_tree(
                 result.stopped_early |= bool(callback(epoch, n_epochs, metrics))
             if validation is not None and recipe.patience is not None:
                 result.stopped_early |= epoch - best.epoch >= recipe.patience
-            if keeper is not None:
-                keeper.after_epoch(run)
+            processes.after_epoch(run)
     if best.state is None:
         average.install()
     else:

@@ -28,6 +28,12 @@ class Rows:
         weight = None if self.weight is None else self.weight[rows]
         return Rows(self.X[rows], self.y[rows], weight)
 
+    def without_equal_weights(self) -> Rows:
+        """The same rows, without weights where all of them are equal."""
+        if self.weight is None or not bool((self.weight == self.weight[0]).all()):
+            return self
+        return Rows(self.X, self.y)
+
     def batches(
         self, size: int, generator: torch.Generator, epoch: int, done: int
     ) -> Iterator[tuple[Rows, float]]:
@@ -45,15 +51,15 @@ class Rows:
 
 
 class Feed(Protocol):
-    """Where rows come from: `Rows` in memory, or a worker's `Share` of rows on disk.
+    """Where the training loop takes rows from: `Rows` in memory, or what `Processes.feed` gives.
 
-    Its length is the number of rows of all workers together.
+    Its length is the number of rows of all processes together.
     """
 
     def __len__(self) -> int: ...
 
     def n_batches(self, size: int) -> int:
-        """Steps of an epoch, the same for all workers."""
+        """Steps of an epoch, the same for all processes."""
 
     def batches(
         self, size: int, generator: torch.Generator, epoch: int, done: int
@@ -61,4 +67,4 @@ class Feed(Protocol):
         """Batches of an epoch without the first `done`, and how many rows each stands for."""
 
     def scores(self, measure: Callable[[Rows], dict[str, float]]) -> dict[str, float]:
-        """What `measure` says of the rows of all workers."""
+        """What `measure` says of the rows of all processes."""

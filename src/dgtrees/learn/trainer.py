@@ -14,21 +14,13 @@ import numpy as np
 import torch
 
 from dgtrees.learn import polish, refine
-from dgtrees.learn.loop import (
-    Callback,
-    Keeper,
-    NoisePool,
-    TrainingResult,
-    fit_tree,
-    make_module,
-    make_optimizer,
-    one_thread,
-)
+from dgtrees.learn.loop import Callback, TrainingResult, fit_tree, make_module, make_optimizer
+from dgtrees.learn.noise import NoisePool
+from dgtrees.learn.processes import ALONE, Processes
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.rows import Feed, Rows
 from dgtrees.learn.scaling import streamed_moments
-from dgtrees.learn.share import Share
-from dgtrees.learn.team import ALONE, Team
+from dgtrees.learn.threads import one_thread
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
 
@@ -57,9 +49,8 @@ class Trainer:
         Rows to learn the standardisation from.
     n_classes : int
         0 for regression.
-    team : Team
-        The processes that train this tree together, each with rows of its own. Where rows are on
-        disk, `Examples` hold arrays that read them from there.
+    processes : Processes
+        Those that train this tree together, each with rows of its own.
     """
 
     def __init__(
@@ -71,18 +62,19 @@ class Trainer:
         recipe: Recipe,
         n_classes: int,
         seed: int,
-        team: Team = ALONE,
+        processes: Processes = ALONE,
     ) -> None:
-        self.recipe, self.n_classes, self.team, self.seed = recipe, n_classes, team, seed
-        features = team.parts(first, lambda rows: (rows.X, rows.weight))
-        self.center, self.scale = streamed_moments(features, recipe.scaling, team.sum, team.max)
+        self.recipe, self.n_classes, self.seed = recipe, n_classes, seed
+        self.processes = processes
+        features = processes.parts(first, lambda rows: (rows.X, rows.weight))
+        self.center, self.scale = streamed_moments(features, recipe.scaling, processes)
         self.constant = self.scale == 0
         self.scale[self.constant] = 1.0
         outputs = n_classes or first.y.shape[1]
         self.y_center, self.y_scale = np.zeros(outputs), np.ones(outputs)
         if not n_classes:
-            values = team.parts(first, lambda rows: (rows.y, rows.weight))
-            self.y_center, self.y_scale = streamed_moments(values, "standard", team.sum, team.max)
+            values = processes.parts(first, lambda rows: (rows.y, rows.weight))
+            self.y_center, self.y_scale = streamed_moments(values, "standard", processes)
         self.generator = torch.Generator().manual_seed(seed)
         width = first.X.shape[1]
         self.module = make_module(width, outputs, max_depth, leaf, recipe, self.generator)
@@ -98,7 +90,6 @@ class Trainer:
         validation: Examples | None = None,
         epochs: int | None = None,
         callbacks: tuple[Callback, ...] = (),
-        keeper: Keeper | None = None,
     ) -> TrainingResult:
         """Train on, from the present weights, and keep the best; unchanged if it fails."""
         if self.recipe.noisy and self.noise is None:
@@ -111,9 +102,11 @@ class Trainer:
         )
         # A column may begin to vary in a later batch.
         varies = np.zeros(len(self.center))
-        for differs in self.team.parts(train, lambda rows: (self.center != rows.X).any(axis=0)):
+        for differs in self.processes.parts(
+            train, lambda rows: (self.center != rows.X).any(axis=0)
+        ):
             varies = np.maximum(varies, differs)
-        self.constant = self.constant & (self.team.max(varies) == 0)
+        self.constant = self.constant & (self.processes.max(varies) == 0)
         try:
             result = fit_tree(
                 self.module,
@@ -126,8 +119,7 @@ class Trainer:
                 noise=self.noise,
                 epochs=epochs,
                 callbacks=callbacks,
-                team=self.team,
-                keeper=keeper,
+                processes=self.processes,
             )
         except BaseException:
             self.module.load_state_dict(before[0])
@@ -147,7 +139,7 @@ class Trainer:
     ) -> tuple[ObliqueTree, np.ndarray]:
         """The tree to deliver, pruned and refitted, and the importance of every input (d,)."""
         with one_thread():
-            parts = self.team.parts(train, self._prepared)
+            parts = self.processes.parts(train, self._prepared)
             tree = self._prune(self._tree(), parts, *self._size(train))
             # The closed form is that of squared error and cross-entropy, and of no other loss.
             closed_form = self.recipe.loss in (None, "squared", "cross_entropy")
@@ -172,7 +164,7 @@ class Trainer:
         total = np.zeros((tree.n_leaves, tree.n_outputs + 2))
         for X, target, weight in parts:
             total = total + refine.leaf_sums(tree, tree.apply(X), target, weight)
-        return self.team.sum(total)
+        return self.processes.sum(total)
 
     def _polished(
         self,
@@ -219,7 +211,7 @@ class Trainer:
         predict better for new rows than their neighbours: those stay.
         """
         visits = np.zeros(tree.n_leaves)
-        random = np.random.default_rng(self.team.rank)
+        random = np.random.default_rng(self.processes.rank)
         size, relative = self.recipe.noise(n_rows, tree.n_features), self.recipe.relative_noise
         chunk = max(1, _CHUNK_VALUES // tree.n_features)
         for X, _, weight in parts:
@@ -231,7 +223,7 @@ class Trainer:
                     noise = random.standard_normal(rows.shape, dtype=np.float32)
                     spread = np.hypot(size, np.float32(relative) * rows) if relative else size
                     visits += tree.visits(rows + np.float32(spread) * noise, mass)[1]
-        visits = self.team.sum(visits)
+        visits = self.processes.sum(visits)
         return tree.keep_leaves(visits > min(_NO_WEIGHT, visits.max() / 2.0))
 
     def _unscaled(self, tree: ObliqueTree) -> ObliqueTree:
@@ -254,20 +246,12 @@ class Trainer:
     def _size(self, examples: Examples) -> tuple[int, float]:
         """Number and mean weight of the rows of all processes."""
         total = np.array([examples.weight.sum(), len(examples.weight)])
-        weight, rows = self.team.sum(total)
+        weight, rows = self.processes.sum(total)
         return int(rows), weight / rows
 
     def _feed(self, examples: Examples) -> Feed:
-        if not self.team.streams:
-            return self._rows(examples)
         _, mean = self._size(examples)
-        width = self.module.in_features
-        return Share(examples, lambda rows: self._tensors(rows, mean), width, self.team, self.seed)
-
-    def _rows(self, examples: Examples) -> Rows:
-        rows = self._tensors(examples, examples.weight.mean())
-        assert rows.weight is not None
-        return Rows(rows.X, rows.y) if bool((rows.weight == rows.weight[0]).all()) else rows
+        return self.processes.feed(examples, lambda rows: self._tensors(rows, mean), self.seed)
 
     def _tensors(self, examples: Examples, mean_weight: float) -> Rows:
         X = torch.from_numpy(self._scaled(examples.X))

@@ -2,7 +2,8 @@
 
 What a field may be is said here and nowhere else, but for two things that have tables of their
 own: recipes (`learn.recipe`, `bandit.online_recipe`) and columns (`tables.encoder`). Everything is
-checked before an array is made. How fields and arrays must fit each other is said where they are used.
+checked before an array is made. How fields and arrays must fit each other is said where they are
+used.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from numba.extending import intrinsic
 
 from dgtrees.tree.compiled import njit
 
-__all__ = ["LANES", "block_dot", "dot", "dot_at", "fetch_row", "four_dots"]
+__all__ = ["LANES", "dot", "dot_at", "four_dots"]
 
 LANES = 8
 """Running sums of one dot product; part of the file format's meaning, never change it."""
@@ -43,6 +43,7 @@ def _load(builder: Any, pointer: Any, i: Any, width: int) -> Any:
         address = builder.bitcast(address, ir.VectorType(element, width).as_pointer())
         wide = ir.VectorType(double, width)
     value = builder.load(address)
+    # NumPy promises the alignment of an element, not that of a vector of them.
     value.align = 8 if element == double else 4
     return value if element == double else builder.fpext(value, wide)
 
@@ -51,6 +52,8 @@ def _loop(
     builder: Any, start: Any, stop: Any, step: int, totals: list, add: Callable[[Any, list], list]
 ) -> list:
     """totals = add(i, totals) for i = start, start + step, .. below stop."""
+    # Written with phi nodes, because a Python loop would be unrolled and a variable on the stack
+    # would be stored and loaded again in every turn.
     entry = builder.block
     head, body, done = (builder.append_basic_block(name) for name in ("head", "dot", "end"))
     builder.branch(head)
@@ -71,6 +74,8 @@ def _loop(
 
 
 def _folded(builder: Any, lanes: Any) -> Any:
+    # By halves, 8 to 4 to 2 to 1: the order that ONNX and C repeat, and that no CPU's own
+    # "horizontal add" is free to change.
     half = LANES // 2
     while half:
         low, high = (
@@ -120,6 +125,8 @@ def _lane_dots(_typing: Any, w: Any, w_starts: Any, x: Any, x_starts: Any, d: An
                 for total, a, b in zip(sums, ws, xs, strict=True)
             ]
 
+        # fmul and fadd without fast-math flags: LLVM then neither fuses nor reorders them.
+        # The largest multiple of LANES that is not above d.
         whole = builder.and_(d, ir.Constant(d.type, -LANES))
         zero = ir.Constant(d.type, 0)
         lanes = _loop(
@@ -128,37 +135,6 @@ def _lane_dots(_typing: Any, w: Any, w_starts: Any, x: Any, x_starts: Any, d: An
         totals = [_folded(builder, sums) for sums in lanes]
         totals = _loop(builder, whole, d, 1, totals, lambda i, sums: add(i, sums, 1))
         return context.make_tuple(builder, signature.return_type, totals)
-
-    return signature, codegen
-
-
-@intrinsic
-def _block_lanes(
-    _typing: Any, w: Any, w_start: Any, x: Any, x_start: Any, places: Any, first: Any, count: Any
-) -> Any:
-    """The folded lanes of a vector of which only `count` blocks of LANES numbers are kept.
-
-    The blocks lie side by side from w_start on; places[first ..] are those of their first
-    features.
-    """
-    _check_contiguous(w, x)
-    signature = types.float64(w, types.intp, x, types.intp, places, types.intp, types.intp)
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        (kept,), (row,), (features,) = (
-            _first_elements(context, builder, signature.args[k], args[k], [args[k + 1]])
-            for k in (0, 2, 4)
-        )
-        count = args[6]
-
-        def add(i: Any, sums: list) -> list:
-            feature = builder.load(builder.gep(features, [i]))
-            weights = _load(builder, kept, builder.mul(i, ir.Constant(i.type, LANES)), LANES)
-            product = builder.fmul(weights, _load(builder, row, feature, LANES))
-            return [builder.fadd(sums[0], product)]
-
-        (lanes,) = _loop(builder, ir.Constant(count.type, 0), count, 1, [_ZEROS], add)
-        return _folded(builder, lanes)
 
     return signature, codegen
 
@@ -185,45 +161,3 @@ def dot(w, x):
 def four_dots(w, w_starts, x, x_starts, d):
     """Four of `dot_at` side by side, so that none waits for its own last sum."""
     return _lane_dots(w, w_starts, x, x_starts, d)  # type: ignore[call-arg, var-annotated]
-
-
-@njit(nogil=True, cache=True)
-def block_dot(w, w_start, x, x_start, d, places, first, count):
-    """`dot_at` for weights without their blocks of LANES zeros, which change no sum.
-
-    From w_start on lie `count` blocks, whose first features are places[first ..], and then the
-    last d % LANES weights. A sum that starts at +0 never becomes -0, so that the products that
-    are left out, all of them 0, would have changed nothing.
-    """
-    total = _block_lanes(w, w_start, x, x_start, places, first, count)  # type: ignore[call-arg, var-annotated]
-    rest = w_start + count * LANES
-    whole = d - d % LANES
-    for i in range(d - whole):
-        total += w[rest + i] * x[x_start + whole + i]
-    return total
-
-
-@intrinsic
-def _fetch(_typing: Any, x: Any, place: Any) -> Any:
-    """Start loading an element into the cache, and wait for nothing."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        (address,) = _first_elements(context, builder, signature.args[0], args[0], [args[1]])
-        pointer, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
-        function = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag]),
-            "llvm.prefetch.p0",
-        )
-        to_read, keep, data = (ir.Constant(flag, number) for number in (0, 3, 1))
-        builder.call(function, [builder.bitcast(address, pointer), to_read, keep, data])
-        return context.get_dummy_value()
-
-    return types.void(x, types.intp), codegen
-
-
-@njit(nogil=True, cache=True)
-def fetch_row(X, row):
-    """Ask for a whole row of X at once, whose parts would else be waited for one by one."""
-    for i in range(0, X.shape[1], 64 // X.itemsize):
-        _fetch(X, row * X.shape[1] + i)  # type: ignore[call-arg]

@@ -253,7 +253,7 @@ class ObliqueForest:
     def _packed(self) -> np.ndarray:
         """Nodes of all trees as prediction reads them."""
         fields = zip(*((t.weights, t.bias, t.left, t.right) for t in self.trees), strict=True)
-        return routing.packed(*fields)
+        return routing.pack(*fields)
 
     @cached_property
     def _answers(self) -> np.ndarray:

@@ -181,7 +181,7 @@ class ObliqueTree:
     @cached_property
     def _packed(self) -> np.ndarray:
         """Nodes as prediction reads them."""
-        return routing.packed([self.weights], [self.bias], [self.left], [self.right])
+        return routing.pack([self.weights], [self.bias], [self.left], [self.right])
 
     @property
     def depth(self) -> int:

@@ -1,20 +1,16 @@
 """Finished trees in one buffer, and the compiled loops that send rows through it.
 
-`packed` lays trees out as one array, read as float64 and, where it holds numbers of places, as
+`pack` lays trees out as one array, read as float64 and, where it holds numbers of places, as
 int64: a call into compiled code costs more for every array than a short dot product, and what a
 decision needs lies together. Places are counted in elements.
 
-    0           how nodes hold weights, DENSE or SPARSE
-    1           number of trees
-    2 ..        the place of each tree's root, or ``~leaf``
+    0           number of trees
+    1 ..        the place of each tree's root, or ``~leaf``
     then nodes, each at a multiple of 8: bias, left, right (a place, or ``~leaf``; leaves are
-    numbered through all trees), the number of blocks, and from place 8 of the node on
-    dense:   its d weights
-    sparse:  the first features of the blocks of eight weights that are not all 0, up to a
-             multiple of 8; then these blocks, and the last d % 8 weights
+    numbered through all trees), and from place 8 of the node on its d weights
 
-Both kinds give the same sums, see `dot`. (For finite rows; see `ObliqueTree`.) Rows are
-independent, which is why the number of threads cannot change a result.
+Rows must be finite (see `ObliqueTree`) and are independent, which is why the number of threads
+cannot change a result.
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dgtrees.tree.compiled import njit
-from dgtrees.tree.dot import LANES, block_dot, dot_at, fetch_row, four_dots
+from dgtrees.tree.dot import dot_at, four_dots
 
 __all__ = [
     "all_finite",
@@ -34,16 +30,12 @@ __all__ = [
     "linear_of_row",
     "mean_of_row",
     "means_of_rows",
-    "packed",
+    "pack",
 ]
 
-DENSE, SPARSE = 0, 1
-KIND, N_TREES, ROOTS = 0, 1, 2
-BIAS, LEFT, RIGHT, BLOCKS, WEIGHTS = 0, 1, 2, 3, 8
-
-SPARSE_FROM, SPARSE_PAYS = 256, 0.5
-"""Features from which on, and share of blocks of eight weights below which, it is faster to name
-the blocks that are not all 0. Below, nothing is faster than four dense nodes side by side."""
+N_TREES, ROOTS = 0, 1
+# Weights begin a cache line of their own, so that vector loads never touch two.
+BIAS, LEFT, RIGHT, WEIGHTS = 0, 1, 2, 8
 
 ROWS_TOGETHER = 8
 """Rows of a batch that take a decision each before any of them takes the next."""
@@ -55,69 +47,35 @@ ROWS_PER_TREE = 256
 # How trees are laid out
 
 
-def packed(
+def pack(
     weights: Sequence[np.ndarray],
     bias: Sequence[np.ndarray],
     left: Sequence[np.ndarray],
     right: Sequence[np.ndarray],
 ) -> np.ndarray:
     """Trees in one buffer, from the arrays of every tree (see `ObliqueTree`)."""
-    kept = [np.asarray(_blocks(tree).any(axis=2)) for tree in weights]
-    named = sum(int(blocks.sum()) for blocks in kept)
-    d, blocks_of_all = weights[0].shape[1], sum(blocks.size for blocks in kept)
-    sparse = d >= SPARSE_FROM and named < SPARSE_PAYS * blocks_of_all
-    kind = SPARSE if sparse else DENSE
-    sizes = [_record_sizes(blocks.sum(axis=1), d, kind) for blocks in kept]
-    head = _rounded_up(ROOTS + len(weights))
-    buffer = _aligned_zeros(head + sum(int(size.sum()) for size in sizes))
+    d = weights[0].shape[1]
+    size = _round_up(WEIGHTS + d)
+    head = _round_up(ROOTS + len(weights))
+    buffer = _aligned_zeros(head + size * sum(len(tree) for tree in weights))
     places = buffer.view(np.int64)
-    places[KIND], places[N_TREES] = kind, len(weights)
+    places[N_TREES] = len(weights)
     first, first_leaf = head, 0
-    for number, size in enumerate(sizes):
-        at = first + np.cumsum(size) - size  # where every node begins
+    for number, nodes in enumerate(weights):
+        at = first + size * np.arange(len(nodes))  # where every node begins
         places[ROOTS + number] = first if len(at) else ~first_leaf
         buffer[at + BIAS] = bias[number]
         for side, children in ((LEFT, left[number]), (RIGHT, right[number])):
             is_leaf = children < 0
             places[at[is_leaf] + side] = children[is_leaf].astype(np.int64) - first_leaf
             places[at[~is_leaf] + side] = at[children[~is_leaf]]
-        if kind == DENSE and len(at):
-            records = buffer[first : first + int(size.sum())].reshape(len(at), -1)
-            records[:, WEIGHTS : WEIGHTS + d] = weights[number]
-        elif kind == SPARSE:
-            _write_blocks(weights[number], kept[number], at, buffer, places)
-        first, first_leaf = first + int(size.sum()), first_leaf + len(at) + 1
+        last = first + size * len(nodes)
+        buffer[first:last].reshape(len(nodes), size)[:, WEIGHTS : WEIGHTS + d] = nodes
+        first, first_leaf = last, first_leaf + len(nodes) + 1
     return buffer
 
 
-def _blocks(weights: np.ndarray) -> np.ndarray:
-    """(nodes, blocks, LANES): the weights that belong to lanes, without the last d % LANES."""
-    nodes, d = weights.shape
-    return weights[:, : d - d % LANES].reshape(nodes, d // LANES, LANES)
-
-
-def _write_blocks(
-    weights: np.ndarray, kept: np.ndarray, at: np.ndarray, buffer: np.ndarray, places: np.ndarray
-) -> None:
-    blocks, rest = _blocks(weights), weights[:, LANES * kept.shape[1] :]
-    for node, place in enumerate(at.tolist()):
-        named = np.flatnonzero(kept[node])
-        start = place + WEIGHTS
-        places[place + BLOCKS] = len(named)
-        places[start : start + len(named)] = named * LANES
-        start += _rounded_up(len(named))
-        values = np.concatenate([blocks[node, named].reshape(-1), rest[node]])
-        buffer[start : start + len(values)] = values
-
-
-def _record_sizes(blocks: np.ndarray, d: int, kind: int) -> np.ndarray:
-    """Elements that each node of a tree takes, from the blocks that each would name."""
-    if kind == SPARSE:
-        return WEIGHTS + _rounded_up(blocks) + LANES * blocks + _rounded_up(d % LANES)
-    return np.full(len(blocks), _rounded_up(WEIGHTS + d))
-
-
-def _rounded_up(size):  # type: ignore[no-untyped-def]
+def _round_up(size: int) -> int:
     return -(-size // 8) * 8
 
 
@@ -129,22 +87,6 @@ def _aligned_zeros(size: int) -> np.ndarray:
 
 
 # How rows go through them
-
-
-@njit(nogil=True, cache=True)
-def _route(x, start, d, node, trees, places):
-    """Leaf of the row of d numbers from `start` on in x that sets out at `node`."""
-    if places[KIND] == SPARSE:
-        while node >= 0:
-            count, features = places[node + BLOCKS], node + WEIGHTS
-            blocks = features + (count + 7 & ~7)
-            total = block_dot(trees, blocks, x, start, d, places, features, count)
-            node = places[node + (RIGHT if total + trees[node + BIAS] >= 0.0 else LEFT)]
-    else:
-        while node >= 0:
-            total = dot_at(trees, node + WEIGHTS, x, start, d)
-            node = places[node + (RIGHT if total + trees[node + BIAS] >= 0.0 else LEFT)]
-    return ~node
 
 
 @njit(nogil=True, cache=True)
@@ -163,7 +105,7 @@ def _move(row, node, total, still, trees, places, at, rows, base, leaves):
 def _route_together(x, stride, d, going, base, trees, places, at, rows, leaves):
     """Take several rows to their leaves; all take one decision, then all the next.
 
-    Row rows[i] begins at rows[i] * stride in x and has come to the dense node at[i], i < going;
+    Row rows[i] begins at rows[i] * stride in x and has come to the node at[i], i < going;
     its leaf is written to leaves[rows[i] - base]. Four are decided side by side; a row that has
     arrived drops out.
     """
@@ -190,11 +132,8 @@ def _route_together(x, stride, d, going, base, trees, places, at, rows, leaves):
 def _rows_through_tree(X, first, last, tree, trees, places, at, rows, leaves):
     """Leaves of the rows first .. last - 1 in one tree."""
     d, root = X.shape[1], places[ROOTS + tree]
-    if places[KIND] == SPARSE or root < 0:
-        x = X.reshape(X.size)
-        for row in range(first, last):
-            fetch_row(X, row)
-            leaves[row - first] = _route(x, row * d, d, root, trees, places)
+    if root < 0:  # a tree of one leaf
+        leaves[: last - first] = ~root
         return
     for start in range(first, last, ROWS_TOGETHER):
         going = min(ROWS_TOGETHER, last - start)
@@ -255,7 +194,11 @@ def all_finite(x):
 def leaf_of_row(x, trees):
     """Leaf of one row in the first tree."""
     places = trees.view(np.int64)
-    return _route(x, 0, x.shape[0], places[ROOTS], trees, places)
+    node = places[ROOTS]
+    while node >= 0:
+        total = dot_at(trees, node + WEIGHTS, x, 0, x.shape[0])
+        node = places[node + (RIGHT if total + trees[node + BIAS] >= 0.0 else LEFT)]
+    return ~node
 
 
 @njit(nogil=True, cache=True)
@@ -272,13 +215,12 @@ def leaves_of_row(x, trees, leaves):
     """Leaf of one row in every tree: the trees take the place that rows have in a batch."""
     places = trees.view(np.int64)
     d, n_trees = x.shape[0], places[N_TREES]
-    sparse = places[KIND] == SPARSE
     at, tree_at = np.empty(n_trees, np.int64), np.empty(n_trees, np.int64)
     going = 0
     for tree in range(n_trees):
         root = places[ROOTS + tree]
-        if sparse or root < 0:
-            leaves[tree] = _route(x, 0, d, root, trees, places)
+        if root < 0:  # a tree of one leaf
+            leaves[tree] = ~root
         else:
             at[going], tree_at[going] = root, tree
             going += 1

@@ -9,11 +9,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from dgtrees.learn.loop import one_thread
 from dgtrees.learn.losses import LOSSES
 from dgtrees.learn.module import TrainableTree
 from dgtrees.learn.quantizers import Quantizer
 from dgtrees.learn.rows import Rows
+from dgtrees.learn.threads import one_thread
 
 __all__ = ["AnnealedTree", "SmoothForest", "SmoothTree", "losses_before_and_after"]
 

@@ -1,6 +1,6 @@
 """The torch side of the rivals: standardised tensors, one loop of epochs, the weights to keep.
 
-Simpler than `learn.batch.fit_tree`, on purpose: rivals are trained as their authors did, without
+Simpler than `learn.loop.fit_tree`, on purpose: rivals are trained as their authors did, without
 what the tree's own recipe adds (noise, averaging, several tries).
 """
 
@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 
 from dgtrees.errors import StateError
-from dgtrees.learn.loop import one_thread
 from dgtrees.learn.losses import LOSSES
 from dgtrees.learn.module import TrainableTree
 from dgtrees.learn.objective import evaluate
 from dgtrees.learn.rows import Rows
 from dgtrees.learn.scaling import moments
+from dgtrees.learn.threads import one_thread
 from dgtrees.learn.weights import BestWeights
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree

@@ -1,8 +1,8 @@
-"""Team: the processes that train one tree together, and what they do as one.
+"""Workers: the processes that train one tree together, each with rows of its own on disk.
 
-`ALONE` is the team of an ordinary fit, where sums are what they are and rows are in memory as a
-whole. `join` gives the team of a process that was started as one of several: by torchrun or Ray
-Train, or by `fit_shards`. Launching processes is not done here.
+They are `learn`'s `Processes`, with sums over all of them and rows that come into memory part by
+part. `join` gives those that this process was started with: by torchrun or Ray Train, or by
+`fit_shards`. Launching processes is not done here.
 """
 
 from __future__ import annotations
@@ -18,9 +18,14 @@ import numpy as np
 import torch
 from torch import distributed, nn
 
+from dgtrees.cluster.batches import DiskBatches
+from dgtrees.cluster.checkpoints import Checkpoints
+from dgtrees.learn.loop import Run
+from dgtrees.learn.processes import Processes
+from dgtrees.learn.rows import Rows
 from dgtrees.tables.examples import Examples
 
-__all__ = ["ALONE", "Team", "join", "launched", "rank", "restarts"]
+__all__ = ["Workers", "join", "launched", "rank", "restarts"]
 
 T = TypeVar("T")
 
@@ -32,41 +37,47 @@ _PATIENCE = timedelta(hours=12)
 """How long workers wait for one that reads its share; a dead one is noticed by who started it."""
 
 
-class Team:
-    """One process.
+class Workers(Processes):
+    """A worker alone; see the module docstring."""
 
-    Parameters
-    ----------
-    streams : bool
-        Rows are on disk, and come into memory part by part.
-    """
-
-    rank, size = 0, 1
-
-    def __init__(self, streams: bool) -> None:
-        self.streams = streams
-
-    def sum(self, array: np.ndarray) -> np.ndarray:
-        """Sum of one array over all processes."""
-        return array
-
-    def max(self, array: np.ndarray) -> np.ndarray:
-        """Element-wise maximum of one array over all processes."""
-        return array
+    size = 1
+    checkpoints: Checkpoints | None = None
+    """Where the state of a run is kept, if anywhere."""
 
     def gather(self, value: T) -> list[T]:
-        """One value of every process, in the order of their ranks."""
+        """One value of every worker, in the order of their ranks."""
         return [value]
 
-    def synchronised(self, module: nn.Module) -> nn.Module:
-        """The module, with gradients that are averaged over all processes."""
-        return module
-
     def parts(self, rows: Examples, prepare: Callable[[Examples], T]) -> Iterable[T]:
-        """This process's rows, prepared, as often as they are asked for."""
-        if not self.streams:
-            return [prepare(rows)]
+        """Slices of this worker's rows, prepared anew in every pass."""
         return _Parts(rows, prepare)
+
+    def feed(self, rows: Examples, prepare: Callable[[Examples], Rows], seed: int) -> DiskBatches:
+        """This worker's rows in batches, read from disk as they are needed."""
+        return DiskBatches(rows, prepare, self, seed)
+
+    def resume(self, run: Run) -> None:
+        """Bring a new run to where the last checkpoint was made, if there is one."""
+        if self.checkpoints is None:
+            return
+        # The first worker reads for all: on a shared disk the others may see an older file.
+        (state, *_) = self.gather(self.checkpoints.read() if self.rank == 0 else None)
+        if state is not None:
+            self.checkpoints.restore(run, state, self.rank)
+
+    def after_step(self, run: Run) -> None:
+        """Keep a state within an epoch, where it is time."""
+        if self.checkpoints is not None and run.step % self.checkpoints.every == 0:
+            self.after_epoch(run)
+
+    def after_epoch(self, run: Run) -> None:
+        """Keep the present state."""
+        if self.checkpoints is None:
+            return
+        # What differs from worker to worker, in the order of their ranks.
+        own = self.gather((run.loss_sum, run.generator.get_state()))
+        if self.rank == 0:
+            self.checkpoints.write(run, own)
 
 
 class _Parts(Generic[T]):
@@ -85,11 +96,10 @@ class _Parts(Generic[T]):
             )
 
 
-class _ProcessGroup(Team):
+class _ProcessGroup(Workers):
     """The processes of torch's default process group."""
 
     def __init__(self) -> None:
-        super().__init__(streams=True)
         if distributed.get_backend() != "gloo":
             raise ValueError(
                 "the process group's backend must be gloo, as trees are trained on the CPU, got "
@@ -98,12 +108,12 @@ class _ProcessGroup(Team):
         self.rank, self.size = distributed.get_rank(), distributed.get_world_size()
 
     def sum(self, array: np.ndarray) -> np.ndarray:
-        return self._reduced(array, distributed.ReduceOp.SUM)
+        return self._reduce(array, distributed.ReduceOp.SUM)
 
     def max(self, array: np.ndarray) -> np.ndarray:
-        return self._reduced(array, distributed.ReduceOp.MAX)
+        return self._reduce(array, distributed.ReduceOp.MAX)
 
-    def _reduced(self, array: np.ndarray, how: Any) -> np.ndarray:
+    def _reduce(self, array: np.ndarray, how: distributed.ReduceOp.RedOpType) -> np.ndarray:
         tensor = torch.from_numpy(np.array(array, dtype=np.float64))
         distributed.all_reduce(tensor, how)
         return tensor.numpy()
@@ -113,12 +123,8 @@ class _ProcessGroup(Team):
         distributed.all_gather_object(found, value)
         return found
 
-    def synchronised(self, module: nn.Module) -> nn.Module:
+    def synchronize(self, module: nn.Module) -> nn.Module:
         return nn.parallel.DistributedDataParallel(module)
-
-
-ALONE = Team(streams=False)
-"""An ordinary fit."""
 
 
 def launched() -> bool:
@@ -137,18 +143,18 @@ def restarts() -> int:
 
 
 @contextmanager
-def join(meeting: Path | None = None) -> Iterator[Team]:
-    """The team this process belongs to; a process group made for it is given up afterwards.
+def join(meeting: Path | None = None) -> Iterator[Workers]:
+    """The workers this process is one of; a process group made for it is given up afterwards.
 
     With `meeting`, a file that is new and on this machine, processes find each other there;
     otherwise by the addresses that torchrun has given them.
     """
     if meeting is None and not launched():
-        yield Team(streams=True)
+        yield Workers()
         return
     own = not distributed.is_initialized()
     if own:
-        distributed.init_process_group("gloo", timeout=_PATIENCE, **_found_at(meeting))
+        _start_group(meeting)
     try:
         yield _ProcessGroup()
     finally:
@@ -156,10 +162,13 @@ def join(meeting: Path | None = None) -> Iterator[Team]:
             distributed.destroy_process_group()
 
 
-def _found_at(meeting: Path | None) -> dict[str, Any]:
+def _start_group(meeting: Path | None) -> None:
     if meeting is None:
-        return {}
-    size = int(os.environ["WORLD_SIZE"])
+        distributed.init_process_group("gloo", timeout=_PATIENCE)
+        return
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     store = distributed.FileStore(str(meeting), size)
     store.set_timeout(_PATIENCE)
-    return {"store": store, "rank": int(os.environ["RANK"]), "world_size": size}
+    distributed.init_process_group(
+        "gloo", timeout=_PATIENCE, store=store, rank=rank, world_size=size
+    )

@@ -1,30 +1,33 @@
-"""Share: one worker's rows, on its disk, as the training loop takes them.
+"""DiskBatches: one worker's rows, on its disk, as the training loop takes them.
 
 All workers make the same number of steps, and the batches of a step add up to the recipe's rows.
 The order of rows is a function of seed, epoch and worker, and can be taken up at any step.
 
-A share that fits a window of memory is shuffled as a whole. Of a larger one, blocks of
-neighbouring rows are drawn at random, a window full of them at a time, and shuffled there.
+Rows that fit a window of memory are shuffled as a whole. Of more, blocks of neighbouring rows
+are drawn at random, a window full of them at a time, and shuffled there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from dgtrees.learn.rows import Rows
-from dgtrees.learn.team import Team
 from dgtrees.tables.examples import Examples
 
-__all__ = ["Share"]
+if TYPE_CHECKING:
+    from dgtrees.cluster.workers import Workers
+
+__all__ = ["DiskBatches"]
 
 _WINDOW_VALUES = 1 << 26
 _BLOCK_ROWS = 256
 
 
-class Share:
+class DiskBatches:
     """See the module docstring.
 
     Parameters
@@ -33,25 +36,18 @@ class Share:
         This worker's rows.
     prepare : callable
         From such rows to standardised tensors with weights.
-    width : int
-        Columns of a row.
-    team : Team
+    workers : Workers
     seed : int
     """
 
     def __init__(
-        self,
-        rows: Examples,
-        prepare: Callable[[Examples], Rows],
-        width: int,
-        team: Team,
-        seed: int,
+        self, rows: Examples, prepare: Callable[[Examples], Rows], workers: Workers, seed: int
     ) -> None:
-        self.rows, self.prepare, self.team, self.seed = rows, prepare, team, seed
-        self.counts = np.array(team.gather(len(rows.X)))
-        self.window = max(_BLOCK_ROWS, _WINDOW_VALUES // width)
+        self.rows, self.prepare, self.workers, self.seed = rows, prepare, workers, seed
+        self.counts = np.array(workers.gather(len(rows.X)))
+        self.window = max(_BLOCK_ROWS, _WINDOW_VALUES // rows.X.shape[1])
         self.at_once = max(_BLOCK_ROWS, self.window // 16)
-        own = int(self.counts[team.rank])
+        own = int(self.counts[workers.rank])
         self.whole = self._read(np.arange(own)) if own <= self.window else None
 
     def __len__(self) -> int:
@@ -65,15 +61,15 @@ class Share:
         self, size: int, generator: torch.Generator, epoch: int, done: int
     ) -> Iterator[tuple[Rows, float]]:
         """This worker's part of every batch, weighted so that the mean over workers is right."""
-        steps, key = self.n_batches(size), [self.seed, epoch, self.team.rank]
+        steps, key = self.n_batches(size), [self.seed, epoch, self.workers.rank]
         if done == 0:  # noise is drawn from here on, and must not depend on earlier epochs either
             generator.manual_seed(int(np.random.SeedSequence(key).generate_state(1)[0]))
         for first, last, rows, order in self._windows(steps, key, done):
-            begin = self._edges(first, steps)[self.team.rank]
+            begin = self._edges(first, steps)[self.workers.rank]
             for step in range(max(first, done), last):
                 low, high = self._edges(step, steps), self._edges(step + 1, steps)
-                own = order[low[self.team.rank] - begin : high[self.team.rank] - begin]
-                here, mean_rows = rows.take(own), float((high - low).sum()) / self.team.size
+                own = order[low[self.workers.rank] - begin : high[self.workers.rank] - begin]
+                here, mean_rows = rows.take(own), float((high - low).sum()) / self.workers.size
                 assert here.weight is not None
                 yield Rows(here.X, here.y, here.weight * (len(here) / mean_rows)), mean_rows
 
@@ -88,7 +84,7 @@ class Share:
             for name, value in measure(rows).items():
                 mean = value**2 if name == "rmse" else value
                 total[name] = total.get(name, 0.0) + mean * len(rows)
-        means = self.team.sum(np.array(list(total.values()))) / len(self)
+        means = self.workers.sum(np.array(list(total.values()))) / len(self)
         found = dict(zip(total, means.tolist(), strict=True))
         return {name: v**0.5 if name == "rmse" else v for name, v in found.items()}
 
@@ -111,12 +107,12 @@ class Share:
         # The last block is short, or empty, and stays the last.
         blocks = np.random.default_rng(key).permutation(count // _BLOCK_ROWS)
         blocks = np.append(blocks, count // _BLOCK_ROWS)
-        steps_a_window = max(1, steps * self.window // count)
-        for first in range(0, steps, steps_a_window):
-            last = min(first + steps_a_window, steps)
+        steps_per_window = max(1, steps * self.window // count)
+        for first in range(0, steps, steps_per_window):
+            last = min(first + steps_per_window, steps)
             if last <= done:
                 continue
-            begin, end = (self._edges(step, steps)[self.team.rank] for step in (first, last))
+            begin, end = (self._edges(step, steps)[self.workers.rank] for step in (first, last))
             place = np.arange(begin, end)
             rows = blocks[place // _BLOCK_ROWS] * _BLOCK_ROWS + place % _BLOCK_ROWS
             order = np.random.default_rng([*key, first]).permutation(len(rows))

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from dgtrees.errors import StateError
 from dgtrees.learn.loop import Run
-from dgtrees.learn.team import Team
 from dgtrees.writing import whole_file
 
 __all__ = ["Checkpoints"]
@@ -29,22 +29,17 @@ class Checkpoints:
     ----------
     path : path
         The file; on several machines, in a folder that all of them see.
-    team : Team
     about : str
         What the run is: one of another kind is not gone on with.
     every : int
         Steps between two checkpoints within an epoch.
     """
 
-    def __init__(self, path: str | os.PathLike[str], team: Team, about: str, every: int) -> None:
-        self.path, self.team, self.about, self.every = Path(path), team, about, every
+    def __init__(self, path: str | os.PathLike[str], about: str, every: int) -> None:
+        self.path, self.about, self.every = Path(path), about, every
 
-    def resume(self, run: Run) -> None:
-        """Bring a new run to where the last checkpoint was made, if there is one."""
-        # The first worker reads for all: on a shared disk the others may see an older file.
-        (state, *_) = self.team.gather(self._read() if self.team.rank == 0 else None)
-        if state is None:
-            return
+    def restore(self, run: Run, state: dict[str, Any], rank: int) -> None:
+        """Bring a new run to a state that was read, as worker number `rank` had it."""
         if state["about"] != self.about:
             raise StateError(
                 f"{self.path}: must be the checkpoint of this run, and is that of another (other "
@@ -57,41 +52,35 @@ class Checkpoints:
         for name, value in state["result"].items():
             setattr(run.result, name, value)
         run.step = state["step"]
-        run.loss_sum, generator = state["workers"][self.team.rank]
+        run.loss_sum, generator = state["workers"][rank]
         run.generator.set_state(generator)
 
-    def after_step(self, run: Run) -> None:
-        """Keep a state within an epoch, where it is time."""
-        if run.step % self.every == 0:
-            self.after_epoch(run)
-
-    def after_epoch(self, run: Run) -> None:
-        """Keep the present state."""
-        workers = self.team.gather((run.loss_sum, run.generator.get_state()))
-        if self.team.rank == 0:
-            self._write(
-                {
-                    "about": self.about,
-                    "module": run.module.state_dict(),
-                    "optimizer": run.optimizer.state_dict(),
-                    "average": run.average.state_dict(),
-                    "best": run.best.state_dict(),
-                    "result": asdict(run.result),
-                    "step": run.step,
-                    "workers": workers,
-                }
-            )
-
-    def _read(self) -> dict[str, Any] | None:
-        if not self.path.exists():
-            return None
-        try:
-            return torch.load(self.path, weights_only=True)
-        except Exception as error:  # torch raises half a dozen types on damaged files
-            raise StateError(f"{self.path}: not a readable checkpoint: delete it") from error
+    def write(self, run: Run, workers: list[tuple[float, Tensor]]) -> None:
+        """Keep the present state, with every worker's sum of losses and source of noise."""
+        self._write(
+            {
+                "about": self.about,
+                "module": run.module.state_dict(),
+                "optimizer": run.optimizer.state_dict(),
+                "average": run.average.state_dict(),
+                "best": run.best.state_dict(),
+                "result": asdict(run.result),
+                "step": run.step,
+                "workers": workers,
+            }
+        )
 
     def _write(self, state: dict[str, Any]) -> None:
         content = io.BytesIO()  # torch would turn an error of writing into one of its own
         torch.save(state, content)
         with whole_file(self.path, error=StateError) as stream:
             stream.write(content.getbuffer())
+
+    def read(self) -> dict[str, Any] | None:
+        """The last state, if one was written."""
+        if not self.path.exists():
+            return None
+        try:
+            return torch.load(self.path, weights_only=True)
+        except Exception as error:  # torch raises half a dozen types on damaged files
+            raise StateError(f"{self.path}: not a readable checkpoint: delete it") from error

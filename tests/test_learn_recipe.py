@@ -1,0 +1,41 @@
+"""What a recipe refuses, and how its numbers depend on rows and columns."""
+
+import pytest
+
+from dgtrees.learn.recipe import Recipe
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"optimizer": "adam"}, "optimizer must be one of adamw, rmsprop, sgd, got 'adam'"),
+        ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0"),
+        ({"l1": -1e-3}, "l1 must be a number of at least 0, got -0.001"),
+        ({"learning_rate": 0.0}, "learning_rate must be a number above 0, got 0.0"),
+        ({"learning_rate": "fast"}, "learning_rate must be a number above 0, got 'fast'"),
+        ({"learning_rate": float("nan")}, "learning_rate must be a number above 0, got nan"),
+        ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1, got 2.5"),
+        (
+            {"quantizer": "tanh"},
+            "quantizer must be one of sign, scaled_sign, lsq, annealed, margin",
+        ),
+        (
+            {"label_smoothing": 1.0},
+            "label_smoothing must be a number of at least 0 and below 1, got 1.0",
+        ),
+        ({"scaling": "robust"}, "scaling must be one of standard, absolute, got"),
+    ],
+)
+def test_wrong_recipes_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        Recipe(**change)
+
+
+def test_wide_rows_bear_more_noise_and_many_rows_less_noise_and_a_smaller_rate():
+    recipe = Recipe(
+        learning_rate=1e-2, input_noise=0.1, reference_features=32, reference_rows=10_000
+    )
+    assert [recipe.noise(rows, 128) for rows in (10, 10_000, 40_000)] == [0.2, 0.2, 0.05]
+    assert recipe.noise(10, 8) == 0.1
+    assert recipe.node_rate(160_000, 8) == pytest.approx(5e-3)
+    assert recipe.node_rate(10_000, 8) == 1e-2
