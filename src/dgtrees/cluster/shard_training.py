@@ -21,7 +21,7 @@ from dgtrees.cluster.summary import TableSummary, sampled_share
 from dgtrees.cluster.workers import Workers, restarts
 from dgtrees.errors import DataError
 from dgtrees.estimators.callbacks import EpochCallback
-from dgtrees.estimators.parameters import check_memory, checked_recipe
+from dgtrees.estimators.parameters import check_size, checked_recipe
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.trainer import Trainer
 from dgtrees.tables.encoder import columns_of
@@ -72,7 +72,7 @@ def train(
     if not model._n_classes:
         low, high = workers.max(np.stack([-rows.y.min(axis=0), rows.y.max(axis=0)]))
         model._target_range = -low, high
-    check_memory(model.max_depth, model.leaf, rows.X.shape[1], model._outputs_per_leaf, recipe)
+    check_size(model.max_depth, model.leaf, rows.X.shape[1], model._outputs_per_leaf)
     trainer = Trainer(
         weighed,
         max_depth=int(model.max_depth),

@@ -25,7 +25,7 @@ from dgtrees.estimators.callbacks import (
     progress_bar,
     with_callbacks,
 )
-from dgtrees.estimators.parameters import check_memory, checked_recipe, unchanged_on_error
+from dgtrees.estimators.parameters import check_size, checked_recipe, unchanged_on_error
 from dgtrees.estimators.tables import TreeEstimator
 from dgtrees.learn.recipe import Recipe
 from dgtrees.tables.examples import Examples
@@ -179,7 +179,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             self._check_kept(kept, train, recipe)
             kept.recipe = recipe
             return kept
-        check_memory(self.max_depth, self.leaf, train.X.shape[1], self._outputs_per_leaf, recipe)
+        check_size(self.max_depth, self.leaf, train.X.shape[1], self._outputs_per_leaf)
         trainer = Trainer(
             train,
             max_depth=int(self.max_depth),

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from dgtrees.estimators import storage
 from dgtrees.estimators.callbacks import progress_bar
 from dgtrees.estimators.parallel import run
-from dgtrees.estimators.parameters import check_memory, checked_recipe, unchanged_on_error
+from dgtrees.estimators.parameters import check_size, checked_recipe, unchanged_on_error
 from dgtrees.estimators.tables import TableEstimator
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.scaling import moments
@@ -105,7 +105,7 @@ class ForestEstimator(TableEstimator):
         train, validation, seed = self._training_rows(
             X, y, sample_weight, X_val, y_val, sample_weight_val
         )
-        check_memory(self.max_depth, self.leaf, train.X.shape[1], self._outputs_per_leaf, recipe)
+        check_size(self.max_depth, self.leaf, train.X.shape[1], self._outputs_per_leaf)
         growing = self._growing(recipe)
         grown_from = _content(train), growing, repr(getattr(self, "class_weight", None))
         trees: list[ObliqueTree] = []

@@ -1,13 +1,11 @@
-"""Checks that come before training: parameters, memory, and a way back when something fails."""
+"""Checks that come before training: parameters, sizes, and a way back when something fails."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,10 @@ import numpy as np
 from dgtrees.errors import Problems
 from dgtrees.learn.recipe import POLISH_PASSES, RECIPES, Recipe
 
-__all__ = ["check_memory", "check_shape", "checked_recipe", "unchanged_on_error"]
+__all__ = ["check_shape", "check_size", "checked_recipe", "unchanged_on_error"]
+
+_LARGEST = 30
+"""Numbers of a tree, as a power of two: training holds ten copies, 40 GiB at that size."""
 
 # Parameters of an estimator that replace a field of its recipe when they are not None.
 _RECIPE_OVERRIDES = {
@@ -106,41 +107,12 @@ def _changed(estimator: Any, recipe: Recipe, refine: str | None) -> Recipe:
     return replace(recipe, **changes) if changes else recipe
 
 
-def check_memory(max_depth: int, leaf: str, d: int, outputs: int, recipe: Recipe) -> None:
-    """Refuse a depth whose arrays cannot fit, before anything is allocated."""
-    if recipe.n_layers == 1:
-        last = d
-    else:
-        last = 2046 if isinstance(recipe.hidden, str) else int(np.max(recipe.hidden))
-    per_leaf = outputs * (1 + (d if leaf == "linear" else 0))
-    # Weight, gradient, two moments of the optimiser, average and best copy, in float32; the folded
-    # float64 copies; and the activations of a batch, forward and backward.
-    per_node = 4.0 * (6 * (last + per_leaf) + 4 * (d + per_leaf) + 6 * recipe.batch_size)
-    free = _free_memory()
+def check_size(max_depth: int, leaf: str, d: int, outputs: int) -> None:
+    """Refuse a depth whose arrays are beyond any machine, before anything is allocated."""
+    numbers = d + outputs * (1 + (d if leaf == "linear" else 0))
     # In powers of two, because 2^max_depth itself may be too large a number.
-    if free is not None and int(max_depth) + np.log2(per_node) > np.log2(max(free, 1.0)):
+    if int(max_depth) + np.log2(numbers) > _LARGEST:
         raise ValueError(
-            f"max_depth={max_depth} needs about 2^{max_depth} x {per_node / 1024:,.1f} KiB for its "
-            f"leaves, but {free / 2**30:.1f} GiB are free: choose a smaller max_depth"
+            f"a tree must have at most 2^{_LARGEST} numbers, got max_depth={max_depth} with "
+            f"2^{max_depth} leaves of {numbers:,} each: choose a smaller max_depth"
         )
-
-
-def _free_memory() -> float | None:
-    """Bytes that can be had now, where the system tells; a container's own limit counts too."""
-    try:
-        with open("/proc/meminfo") as stream:
-            available = next(line for line in stream if line.startswith("MemAvailable:"))
-        free = float(available.split()[1]) * 1024
-    except (OSError, StopIteration):
-        try:
-            free = float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        except (OSError, ValueError, AttributeError):
-            return None
-    try:
-        limit, used = (
-            Path("/sys/fs/cgroup", name).read_text().strip()
-            for name in ("memory.max", "memory.current")
-        )
-        return min(free, float(limit) - float(used))
-    except (OSError, ValueError):  # no such files, or "max": no limit
-        return free
