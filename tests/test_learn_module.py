@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from dgtrees.learn import TrainableTree, module, quantizers
+from dgtrees.learn import TrainableTree, autograd, module, quantizers
 from dgtrees.learn.quantizers import QUANTIZERS, AnnealedSigmoid
 from dgtrees.learn.recipe import QUANTIZER_NAMES
 from dgtrees.tree import gradient
@@ -73,8 +73,8 @@ def test_torch_closed_form_equals_the_numba_kernel(form, seed, height):
     if form == gradient.SUM_EQUAL:
         decisions = 0.7 * decisions.sign()
     scores = torch.tensor(rng.normal(size=(9, 2**height)))
-    fast = module.decision_gradient(decisions, scores, form)
-    torch.testing.assert_close(module._closed_form_gradient(decisions, scores, form), fast)
+    fast = autograd.decision_gradient(decisions, scores, form)
+    torch.testing.assert_close(autograd.closed_form_gradient(decisions, scores, form), fast)
 
 
 @pytest.mark.parametrize("quantizer", sorted(QUANTIZERS))

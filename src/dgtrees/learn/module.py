@@ -1,7 +1,8 @@
 """TrainableTree: a hard oblique tree that gradients can flow through.
 
 Owns the trainable parameters and the pairing of a hard forward pass with a soft backward pass.
-It knows nothing of data sets, epochs or optimisers (`batch.py`) and ends in an `ObliqueTree`.
+The backward pass itself is `autograd`'s. It knows nothing of data sets, epochs or optimisers
+(`loop`) and ends in an `ObliqueTree`.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Integral
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dgtrees.learn.autograd import HardLeaf, MixedLeaves
 from dgtrees.learn.quantizers import QUANTIZERS, Quantizer, compiled
 from dgtrees.tree import gradient
 from dgtrees.tree.oblique import ObliqueTree
@@ -47,7 +49,7 @@ def hidden_widths(
     if hidden == "paper":
         height = next((h for h in sorted(PAPER_WIDTHS) if h >= max_depth), max(PAPER_WIDTHS))
         return (PAPER_WIDTHS[height],) * (n_layers - 1)
-    widths: Any = (hidden,) * (n_layers - 1) if isinstance(hidden, Integral) else hidden
+    widths = (hidden,) * (n_layers - 1) if isinstance(hidden, Integral) else hidden
     if (
         not isinstance(widths, Sequence)
         or isinstance(widths, str)
@@ -59,128 +61,6 @@ def hidden_widths(
             f"them, got {hidden!r}: change hidden or n_layers"
         )
     return tuple(int(width) for width in widths)
-
-
-def _closed_form_gradient(decisions: Tensor, leaf_scores: Tensor, form: int) -> Tensor:
-    """`gradient.tree_gradient` in torch operations, level by level, for devices without Numba."""
-    batch, n_nodes = decisions.shape
-    height = (n_nodes + 1).bit_length() - 1
-    levels = [decisions[:, 2**i - 1 : 2 ** (i + 1) - 1] for i in range(height)]
-    p_right = _branch_probabilities(levels, form)
-    below = [leaf_scores]
-    for i in reversed(range(height)):
-        children = below[0].view(batch, -1, 2)
-        below.insert(0, children[..., 0] + p_right[i] * (children[..., 1] - children[..., 0]))
-    mean = below[0]
-    reach = torch.ones_like(mean)
-    slopes = []
-    for i in range(height):
-        children = below[i + 1].view(batch, -1, 2)
-        right = reach * p_right[i]
-        left = reach - right
-        if form in (gradient.PRODUCT, gradient.HARD):
-            slopes.append(0.5 * reach * (children[..., 1] - children[..., 0]))
-        else:
-            slopes.append(right * (children[..., 1] - mean) - left * (children[..., 0] - mean))
-        reach = torch.stack((left, right), dim=2).view(batch, -1)
-    return torch.cat(slopes, dim=1) if slopes else torch.zeros_like(decisions)
-
-
-def _branch_probabilities(levels: list[Tensor], form: int) -> list[Tensor]:
-    if form == gradient.PRODUCT:
-        return [0.5 + 0.5 * level for level in levels]
-    if form == gradient.HARD:
-        return [(level >= 0).to(level.dtype) for level in levels]
-    if form == gradient.SUM_EQUAL:
-        return [torch.sigmoid(2.0 * level) for level in levels]
-    p_right: list[Tensor] = []
-    log_norm = torch.zeros((), device=levels[0].device if levels else None)
-    for level in reversed(levels):
-        if p_right:
-            pairs = log_norm.view(level.shape[0], -1, 2)
-            below_left, below_right = pairs[..., 0], pairs[..., 1]
-        else:
-            below_left = below_right = torch.zeros_like(level)
-        p_right.insert(0, torch.sigmoid(2.0 * level + below_right - below_left))
-        log_norm = torch.logaddexp(below_left - level, below_right + level)
-    return p_right
-
-
-def _soft_leaves(decisions: Tensor, form: int) -> Tensor:
-    """Soft distribution over leaves (batch, leaves); differentiated by `_MixedLeaves`."""
-    if compiled(decisions):
-        out = decisions.new_empty(decisions.shape[0], decisions.shape[1] + 1)
-        gradient.leaf_probabilities(decisions.numpy(), form, out.numpy())
-        return out
-    batch, n_nodes = decisions.shape
-    height = (n_nodes + 1).bit_length() - 1
-    levels = [decisions[:, 2**i - 1 : 2 ** (i + 1) - 1] for i in range(height)]
-    reach = decisions.new_ones(batch, 1)
-    for p_right in _branch_probabilities(levels, form):
-        right = reach * p_right
-        reach = torch.stack((reach - right, right), dim=2).view(batch, -1)
-    return reach
-
-
-def decision_gradient(decisions: Tensor, leaf_scores: Tensor, form: int) -> Tensor:
-    """d sum_l q_l leaf_scores_l / d decisions: the Numba kernel on CPU, torch elsewhere."""
-    if not compiled(decisions):
-        return _closed_form_gradient(decisions, leaf_scores, form)
-    slopes = torch.empty_like(decisions)
-    gradient.tree_gradient(
-        decisions.numpy(), leaf_scores.contiguous().numpy(), form, slopes.numpy()
-    )
-    return slopes
-
-
-def _leaf_scores(grad: Tensor, values: Tensor, weights: Tensor | None, x: Tensor) -> Tensor:
-    """c_l = g . (theta_l + U_l x) for every row and every leaf, (batch, leaves)."""
-    scores = grad @ values.T
-    if weights is not None:
-        leaves, outputs, d = weights.shape
-        linear = (x @ weights.reshape(-1, d).T).view(x.shape[0], leaves, outputs)
-        scores = scores + torch.einsum("blk,bk->bl", linear, grad)
-    return scores
-
-
-class _HardLeaf(torch.autograd.Function):
-    """Pass the reached leaf's output through, and send the soft gradient to the decisions."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        output: Tensor,
-        decisions: Tensor,
-        values: Tensor,
-        weights: Tensor | None,
-        x: Tensor,
-        form: int,
-    ) -> Tensor:
-        ctx.save_for_backward(decisions, values, weights, x)
-        ctx.form = form
-        return output.view_as(output)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        (grad,) = grads
-        decisions, values, weights, x = ctx.saved_tensors
-        scores = _leaf_scores(grad, values, weights, x)
-        return grad, decision_gradient(decisions, scores, ctx.form), None, None, None, None
-
-
-class _MixedLeaves(torch.autograd.Function):
-    """Soft distribution over leaves with its exact gradient, for annealed training."""
-
-    @staticmethod
-    def forward(ctx: Any, decisions: Tensor, form: int) -> Tensor:
-        ctx.save_for_backward(decisions)
-        ctx.form = form
-        return _soft_leaves(decisions, form)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        (decisions,) = ctx.saved_tensors
-        return decision_gradient(decisions, grads[0], ctx.form), None
 
 
 class _Layer(nn.Linear):
@@ -282,6 +162,7 @@ class TrainableTree(nn.Module):
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw node weights anew, with zero biases and small random leaves."""
+        # torch's own default, 1 / sqrt(inputs), but from a generator that a seed decides.
         for layer in self.linear_layers():
             bound = layer.in_features**-0.5
             nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
@@ -293,6 +174,7 @@ class TrainableTree(nn.Module):
 
     @property
     def _form(self) -> int:
+        # With decisions of one size, a node's soft-max does not depend on what lies below it.
         if self.path == "product":
             return gradient.PRODUCT
         return gradient.SUM_EQUAL if self.quantizer.equal_size else gradient.SUM_GENERAL
@@ -318,7 +200,7 @@ class TrainableTree(nn.Module):
 
     def leaf_mixture(self, x: Tensor) -> Tensor:
         """Soft distribution of every row over the leaves, (batch, leaves)."""
-        return _MixedLeaves.apply(self.quantizer(self.activations(x)), self._form)
+        return MixedLeaves.apply(self.quantizer(self.activations(x)), self._form)
 
     def forward(self, x: Tensor) -> Tensor:
         """Prediction of the reached leaf, (batch, out_features)."""
@@ -335,9 +217,11 @@ class TrainableTree(nn.Module):
             output = output + torch.einsum("bkd,bd->bk", self.leaf_weights[leaf], x)
         if not torch.is_grad_enabled():
             return output
+        # Leaves learn from `output` alone, by the rows that reach them: what is given here only
+        # says what the other leaves would have answered.
         weights = None if self.leaf_weights is None else self.leaf_weights.detach()
         form = gradient.HARD if self.local else self._form
-        return _HardLeaf.apply(
+        return HardLeaf.apply(
             output, decisions, self.leaf_values.detach(), weights, x.detach(), form
         )
 
@@ -356,6 +240,7 @@ class TrainableTree(nn.Module):
     @torch.no_grad()
     def harden(self) -> ObliqueTree:
         """The `ObliqueTree` that predicts as this layer does; layers are multiplied in float64."""
+        # In float64: rounding the product to float32 would move boundaries, and rows across them.
         if len(self.layers):
             linear = self.linear_layers()
             product, offset = linear[0].weight.double(), linear[0].bias.double()

@@ -17,7 +17,8 @@ from scipy import sparse
 
 from dgtrees.tree import gradient, routing
 from dgtrees.tree.inputs import checked_row, checked_rows, split_rows
-from dgtrees.tree.topology import child_pointers
+from dgtrees.tree.pruning import select
+from dgtrees.tree.topology import check_children, child_pointers
 
 __all__ = ["ObliqueTree"]
 
@@ -63,7 +64,7 @@ class ObliqueTree:
     leaf_weights: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        arrays: dict[str, Any] = {
+        arrays: dict[str, type] = {
             "weights": np.float64,
             "bias": np.float64,
             "left": np.int32,
@@ -73,7 +74,7 @@ class ObliqueTree:
         if self.leaf_weights is not None:
             arrays["leaf_weights"] = np.float64
         for name, dtype in arrays.items():
-            array = np.array(getattr(self, name), dtype=dtype, order="C")
+            array: np.ndarray = np.array(getattr(self, name), dtype=dtype, order="C")
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         self._check()
@@ -98,19 +99,7 @@ class ObliqueTree:
                 raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
         if leaves != nodes + 1:
             raise ValueError(f"a tree of {nodes} nodes has {nodes + 1} leaves, got {leaves}")
-        # Children come after their parent and everything but the root has exactly one parent:
-        # routing is then certain to end.
-        pointers = np.concatenate([self.left, self.right]).astype(np.int64)
-        owners = np.tile(np.arange(nodes), 2)
-        children = pointers[pointers >= 0]
-        if np.any(children <= owners[pointers >= 0]) or not (
-            np.array_equal(np.sort(children), np.arange(1, nodes))
-            and (nodes == 0 or np.array_equal(np.sort(~pointers[pointers < 0]), np.arange(leaves)))
-        ):
-            raise ValueError(
-                "left and right must form a tree: each node but the root, and each leaf, the child "
-                "of exactly one node with a smaller number"
-            )
+        check_children(self.left, self.right)
         for name in ("weights", "bias", "leaf_values", "leaf_weights"):
             array = getattr(self, name)
             if array is not None and not np.isfinite(array).all():
@@ -118,14 +107,20 @@ class ObliqueTree:
 
     @classmethod
     def complete(
-        cls, weights: Any, bias: Any, leaf_values: Any, leaf_weights: Any = None
+        cls,
+        weights: ArrayLike,
+        bias: ArrayLike,
+        leaf_values: ArrayLike,
+        leaf_weights: ArrayLike | None = None,
     ) -> ObliqueTree:
         """A complete tree from nodes and leaves in level order (see `topology`)."""
         height = int(np.shape(leaf_values)[0]).bit_length() - 1
         if np.shape(leaf_values)[0] != 2**height:
             raise ValueError(f"a complete tree has 2^h leaves, got {np.shape(leaf_values)[0]}")
         left, right = child_pointers(height)
-        return cls(weights, bias, left, right, leaf_values, leaf_weights)
+        slopes = None if leaf_weights is None else np.asarray(leaf_weights)
+        arrays = np.asarray(weights), np.asarray(bias), left, right, np.asarray(leaf_values)
+        return cls(*arrays, slopes)
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields only: what was derived from them can be derived again."""
@@ -255,7 +250,9 @@ class ObliqueTree:
         shape = (leaves.shape[0], self.n_nodes + self.n_leaves)
         return sparse.csr_matrix((np.ones(columns.size, dtype=np.int8), columns, ends), shape=shape)
 
-    def visits(self, X: ArrayLike, row_weights: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def visits(
+        self, X: ArrayLike, row_weights: ArrayLike | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Weight of the rows of X that pass every node, and that end in every leaf."""
         leaves = self.apply(X)
         return self.totals(np.bincount(leaves, weights=row_weights, minlength=self.n_leaves))
@@ -289,61 +286,27 @@ class ObliqueTree:
         """
         if not np.any(keep):
             raise ValueError("at least one leaf must be kept, got none: give rows to prune by")
-        kept, _ = self.totals(np.asarray(keep, dtype=float))
-        return self._rebuild(np.concatenate([kept > 0, keep]))
-
-    def _rebuild(self, reached: np.ndarray) -> ObliqueTree:
-        """Keep reached nodes and leaves only, and merge sibling leaves of equal content."""
-        nodes = self.n_nodes
-        position = lambda child: child if child >= 0 else nodes + ~child  # noqa: E731
-
-        # Bottom-up: what stands in for every node, as a position among nodes and leaves.
-        stands_for = np.arange(nodes + self.n_leaves)
-        for node in range(nodes - 1, -1, -1):
-            low, high = position(self.left[node]), position(self.right[node])
-            if not reached[low] or not reached[high]:
-                stands_for[node] = stands_for[high if reached[high] else low]
-            else:
-                a, b = stands_for[low] - nodes, stands_for[high] - nodes
-                if a >= 0 and b >= 0 and self._leaves_agree(a, b):
-                    stands_for[node] = nodes + a
-
-        # Top-down, level by level, so that the new numbers are in level order again.
-        start = int(stands_for[0]) if nodes else 0
-        if start >= nodes or nodes == 0:
-            return self._subset([], [], [], [start - nodes if nodes else 0])
-        kept = [start]
-        leaves: list[int] = []
-        left: list[int] = []
-        right: list[int] = []
-        for node in kept:  # grows while we walk
-            for children, side in ((left, self.left), (right, self.right)):
-                child = int(stands_for[position(side[node])])
-                if child < nodes:
-                    children.append(len(kept))
-                    kept.append(child)
-                else:
-                    children.append(~len(leaves))
-                    leaves.append(child - nodes)
-        return self._subset(kept, left, right, leaves)
-
-    def _subset(self, kept: list, left: list, right: list, leaves: list) -> ObliqueTree:
+        above, _ = self.totals(np.asarray(keep, dtype=float))
+        reached = np.concatenate([above > 0, keep])
+        kept, left, right, leaves = select(self.left, self.right, reached, self._leaves_agree)
         return ObliqueTree(
             self.weights[kept].reshape(len(kept), self.n_features),
             self.bias[kept],
-            np.array(left, dtype=np.int32),
-            np.array(right, dtype=np.int32),
+            left,
+            right,
             self.leaf_values[leaves],
             None if self.leaf_weights is None else self.leaf_weights[leaves],
         )
 
-    def _leaves_agree(self, a: Any, b: Any) -> bool:
+    def _leaves_agree(self, a: int, b: int) -> bool:
         same = np.array_equal(self.leaf_values[a], self.leaf_values[b])
         if self.leaf_weights is None:
             return same
         return same and np.array_equal(self.leaf_weights[a], self.leaf_weights[b])
 
-    def with_leaves(self, leaf_values: Any, leaf_weights: Any = None) -> ObliqueTree:
+    def with_leaves(
+        self, leaf_values: np.ndarray, leaf_weights: np.ndarray | None = None
+    ) -> ObliqueTree:
         """The same splits with other leaves."""
         return replace(self, leaf_values=leaf_values, leaf_weights=leaf_weights)
 
@@ -371,5 +334,5 @@ class ObliqueTree:
             leaf_weights=None if weights is None else weights * np.reshape(scale, (-1, 1)),
         )
 
-    def _rows(self, X: Any) -> np.ndarray:
+    def _rows(self, X: ArrayLike) -> np.ndarray:
         return checked_rows(X, self.n_features)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["ancestors", "child_pointers", "n_internal", "n_leaves", "sides"]
+__all__ = ["ancestors", "check_children", "child_pointers", "n_internal", "n_leaves", "sides"]
 
 
 def n_internal(height: int) -> int:
@@ -46,6 +46,24 @@ def child_pointers(height: int) -> tuple[np.ndarray, np.ndarray]:
         return np.where(child < count, child, ~(child - count)).astype(np.int32)
 
     return pointer(left), pointer(left + 1)
+
+
+def check_children(left: np.ndarray, right: np.ndarray) -> None:
+    """Refuse child pointers that do not form a tree: routing is then certain to end."""
+    nodes = len(left)
+    pointers = np.concatenate([left, right]).astype(np.int64)
+    owners = np.tile(np.arange(nodes), 2)
+    is_node = pointers >= 0
+    leaves = np.arange(nodes + 1 if nodes else 0)
+    if not (
+        np.all(pointers[is_node] > owners[is_node])
+        and np.array_equal(np.sort(pointers[is_node]), np.arange(1, nodes))
+        and np.array_equal(np.sort(~pointers[~is_node]), leaves)
+    ):
+        raise ValueError(
+            "left and right must form a tree: each node but the root, and each leaf, the child "
+            "of exactly one node with a smaller number"
+        )
 
 
 def ancestors(height: int) -> np.ndarray:
