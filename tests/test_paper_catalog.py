@@ -434,9 +434,9 @@ def test_without_rdkit_the_message_names_the_extra(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1,2,3\n", "must hold 91 numbers a row, but CSV parse error"),
-        (",".join(["1"] * 90 + ["x"]) + "\n", "must hold 91 numbers a row, but .*'x'"),
-        (",".join(["1"] * 90 + [""]) + "\n", "must hold 91 numbers a row, but"),
+        ("1,2,3\n", "must hold 91 numbers per row, but CSV parse error"),
+        (",".join(["1"] * 90 + ["x"]) + "\n", "must hold 91 numbers per row, but .*'x'"),
+        (",".join(["1"] * 90 + [""]) + "\n", "must hold 91 numbers per row, but"),
     ],
 )
 def test_damaged_tables_are_refused(text, message, tmp_path):

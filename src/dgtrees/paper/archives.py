@@ -2,7 +2,7 @@
 
 A publisher may give a file as it is, compressed, or inside an archive, and a mirror may have
 compressed it anew. What is compared is therefore always the sha256 of the uncompressed content.
-Which files belong to which data set is said in `paper`; how they come here, in `download`.
+Which files belong to which data set is in `data_sets.toml`; `download` gets them.
 """
 
 from __future__ import annotations

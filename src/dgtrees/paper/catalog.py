@@ -6,7 +6,7 @@
     >>> catalog.CATALOG["letter"].rows
     (10500, 4500, 5000)
 
-What the sets are is said in `paper`, how their files are read in `publishers`.
+What the sets are is in `data_sets.toml`, how their files are read in `parsers`.
 """
 
 from __future__ import annotations

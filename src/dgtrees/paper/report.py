@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dgtrees.paper import figures, report_tables
+from dgtrees.paper.data_sets import CATALOG
 from dgtrees.paper.experiment import Experiment, Records, cells, experiments
 from dgtrees.paper.report_tables import Found
-from dgtrees.paper.splits import facts, present, why_absent
+from dgtrees.paper.splits import facts, present
 from dgtrees.paper.statistics import LEVEL
 
 _INTRODUCTION = """\
@@ -165,6 +166,6 @@ def _absent(known: dict[str, Experiment], made: Records) -> list[str]:
     lines = ["## Data sets that are absent", ""]
     for name in names:
         if not present(name) and name not in recorded:
-            why = why_absent().get(name, "its files are not in the data folder")
+            why = CATALOG[name].why_absent or "its files are not in the data folder"
             lines.append(f"* {facts(name).title}: {why}.")
     return [*lines, ""] if len(lines) > 2 else []

@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +60,6 @@ def facts(name: str) -> Facts:
 def present(name: str) -> bool:
     """Whether its files are there."""
     return name in BUNDLED or status(name, data_folder()).present
-
-
-@cache
-def why_absent() -> dict[str, str]:
-    """Why data sets of the paper may not be at hand."""
-    given: dict[str, str] = tomllib.loads((Path(__file__).parent / "absent.toml").read_text())
-    return given
 
 
 def parts(name: str, seed: int) -> Split:
