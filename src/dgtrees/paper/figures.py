@@ -33,7 +33,7 @@ _COLOURS = {
     "linear-paper": "C7",
     "linear-default": "C9",
 }
-"""A method has one colour in all figures; bandits' rivals are in no figure with those of labels."""
+"""A method has one colour in all figures; none shows bandits beside methods of labels."""
 _MARKERS = ("o", "s", "^", "D")
 _METRICS = {"rmse": "test RMSE", "accuracy": "test accuracy %", "auc": "test AUC"}
 

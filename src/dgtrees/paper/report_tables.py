@@ -117,12 +117,12 @@ def standing(found: Found) -> list[list[str]]:
     }
     for dataset in found.datasets():
         known = facts(dataset)
-        rival: Any = experiment.published.get(dataset, {}).get("best")
-        for name, title in shown.items() if rival else ():
+        leader: Any = experiment.published.get(dataset, {}).get("best")
+        for name, title in shown.items() if leader else ():
             here = found.summary(dataset, name)
             if here is not None:
-                ahead = (here.mean < rival["figure"]) == (known.metric == "rmse")
-                published = f"{rival['figure']:.{known.digits}f} ({rival['by']})"
+                ahead = (here.mean < leader["figure"]) == (known.metric == "rmse")
+                published = f"{leader['figure']:.{known.digits}f} ({leader['by']})"
                 scored = f"{here.text(known.digits)} ({here.runs()})"
                 mark = "ahead" if ahead else "behind"
                 rows.append([named(found, dataset), title, scored, published, mark])
@@ -130,7 +130,7 @@ def standing(found: Found) -> list[list[str]]:
 
 
 def tests(found: Found) -> list[str]:
-    """For each of our rows, the data sets on which it is better or worse than its rivals."""
+    """For each of our rows, the data sets on which it is better or worse than its baselines."""
     experiment, rows = found.experiment, []
     ours = [*experiment.ours, *(a for m in experiment.methods.values() for a in m.against)]
     for name in dict.fromkeys(ours):

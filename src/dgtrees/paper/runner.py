@@ -105,7 +105,7 @@ class _Processes:
         changes = dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": os.pathsep.join(paths)}
         self.before = {name: os.environ.get(name) for name in changes}
         os.environ.update(changes)
-        # The first use of an optimiser of torch, which the rivals have, imports `torch._dynamo`.
+        # The first use of an optimiser of torch, which the baselines have, imports `torch._dynamo`.
         self.context.set_forkserver_preload(["torch", "torch._dynamo", "dgtrees.paper.work"])
         return self
 

@@ -23,7 +23,7 @@ _TEST_ROWS = 10_000
 _MARGIN = 0.05
 """How far beyond the targets actions may go, as a share of their range: what is best is unknown."""
 _FAR = 1000.0
-"""Bounds of rivals that the paper runs without any, in units of the targets' range."""
+"""Bounds of baselines that the paper runs without any, in units of the targets' range."""
 _HUBER = 0.1
 """Where the Huber loss goes from squared to linear, as a share of the targets' range."""
 

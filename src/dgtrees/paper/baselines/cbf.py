@@ -9,9 +9,9 @@ depth actions are dropped likewise until one is left. Trees differ in the variab
 nodes may use, in depth and in the slack epsilon; the action that most trees name is played, and
 all of them learn from it.
 
-"The original's" settings below are those of docs/rivals_cbf.md, which names their source.
+"The original's" settings below are those of docs/baselines_cbf.md, which names their source.
 
-This module cuts features into bins and keeps the manners; the trees are `tree/forest_bandit.py`.
+This module cuts features into bins and has the interface; the trees are `tree/forest_bandit.py`.
 """
 
 from __future__ import annotations

@@ -8,13 +8,14 @@ what that cost.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dgtrees.estimators.tables import TreeEstimator
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
-from dgtrees.paper.baselines.soft import ABOVE_0, TorchRival
+from dgtrees.paper.baselines.torch_baseline import ABOVE_0, TorchBaseline
 from dgtrees.tables.examples import Examples
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["PATClassifier", "PATRegressor"]
 
 
-class _PAT(TorchRival, TreeEstimator):
+@dataclass(eq=False, repr=False)
+class _PAT(TorchBaseline, TreeEstimator):
     """Probabilistic tree with annealing.
 
     Parameters
@@ -62,36 +64,15 @@ class _PAT(TorchRival, TreeEstimator):
         "scale_stop": (False, ABOVE_0, float("inf")),
         "momentum": (False, 0, 1),
     }
-    _choices: ClassVar = {"schedule": ("log", "linear"), "keep": ("best", "last")}
+    _choices: ClassVar = {"schedule": ("log", "linear")}
 
-    def __init__(
-        self,
-        max_depth: int = 6,
-        *,
-        scale_start: float = 1.0,
-        scale_stop: float = 100.0,
-        schedule: str = "log",
-        learning_rate: float = 1e-2,
-        momentum: float = 0.0,
-        max_epochs: int = 100,
-        batch_size: int = 128,
-        keep: str = "best",
-        validation_fraction: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.scale_start = scale_start
-        self.scale_stop = scale_stop
-        self.schedule = schedule
-        self.learning_rate = learning_rate
-        self.momentum = momentum
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.keep = keep
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int = 6
+    _: KW_ONLY
+    scale_start: float = 1.0
+    scale_stop: float = 100.0
+    schedule: str = "log"
+    learning_rate: float = 1e-2
+    momentum: float = 0.0
 
     def _network(self, d: int, outputs: int, generator: torch.Generator) -> Any:
         from dgtrees.paper.baselines.soft_trees import AnnealedTree
@@ -113,9 +94,6 @@ class _PAT(TorchRival, TreeEstimator):
         optimizer = torch.optim.RMSprop(network.parameters(), lr=rate, momentum=momentum)
         cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, int(self.max_epochs))
         return optimizer, cosine
-
-    def _keeps_best(self) -> bool:
-        return bool(self.keep == "best")
 
     def _keep(self, network: Any, data: Any, train: Examples) -> None:
         from dgtrees.paper.baselines.soft_trees import losses_before_and_after

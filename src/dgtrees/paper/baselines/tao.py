@@ -2,7 +2,7 @@
 
 A tree of given shape is improved node by node, from the deepest up, everything else held fixed;
 `learn.polish` has the passes and says how. Here are the trees to start from, the choice on
-validation rows, and scikit-learn's manners.
+validation rows, and scikit-learn's interface.
 
 References
 ----------
@@ -18,6 +18,7 @@ Note that a US patent application, 20220318641, exists on TAO.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -39,8 +40,22 @@ __all__ = ["TAOClassifier", "TAORegressor"]
 _CHOICES = {"init": ("cart", "random"), "penalty": ("l1", "l2")}
 
 
+@dataclass(eq=False, repr=False)
 class _Alternating(DGTEstimator):
-    """The fit of both estimators."""
+    """Parameters and fit of both estimators."""
+
+    max_depth: int = 6
+    _: KW_ONLY
+    leaf: str = "constant"
+    init: str = "cart"
+    alpha: float | Sequence[float] = 0.3
+    penalty: str = "l1"
+    n_passes: int = 20
+    max_iter: int = 20
+    tol: float = 5e-2
+    leaf_strength: float = 1.0
+    validation_fraction: float | None = None
+    random_state: int | np.random.RandomState | None = None
 
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
@@ -211,34 +226,8 @@ class TAOClassifier(ClassTarget, _Alternating):
     True
     """
 
-    def __init__(
-        self,
-        max_depth: int = 6,
-        *,
-        leaf: str = "constant",
-        init: str = "cart",
-        alpha: float | Sequence[float] = 0.3,
-        penalty: str = "l1",
-        n_passes: int = 20,
-        max_iter: int = 20,
-        tol: float = 5e-2,
-        leaf_strength: float = 1.0,
-        validation_fraction: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.leaf = leaf
-        self.init = init
-        self.alpha = alpha
-        self.penalty = penalty
-        self.n_passes = n_passes
-        self.max_iter = max_iter
-        self.tol = tol
-        self.leaf_strength = leaf_strength
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class TAORegressor(ValueTarget, _Alternating):
     """Oblique tree for regression by Tree Alternating Optimization.
 
@@ -301,32 +290,9 @@ class TAORegressor(ValueTarget, _Alternating):
     True
     """
 
-    def __init__(
-        self,
-        max_depth: int = 6,
-        *,
-        leaf: str = "constant",
-        init: str = "random",
-        alpha: float | Sequence[float] = (30.0, 10.0, 3.0, 1.0),
-        penalty: str = "l1",
-        n_passes: int = 5,
-        max_iter: int = 20,
-        tol: float = 5e-2,
-        leaf_strength: float = 1.0,
-        validation_fraction: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.leaf = leaf
-        self.init = init
-        self.alpha = alpha
-        self.penalty = penalty
-        self.n_passes = n_passes
-        self.max_iter = max_iter
-        self.tol = tol
-        self.leaf_strength = leaf_strength
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    init: str = "random"
+    alpha: float | Sequence[float] = (30.0, 10.0, 3.0, 1.0)
+    n_passes: int = 5
 
 
 def _checked_alphas(estimator: Any) -> list[float]:

@@ -9,7 +9,7 @@ The product is soft, so there is no `ObliqueTree`: `trees_` holds NumPy trees of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
-from dgtrees.paper.baselines.soft import ABOVE_0, TorchRival
+from dgtrees.paper.baselines.torch_baseline import ABOVE_0, TorchBaseline
 from dgtrees.tables.examples import Examples
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ class SoftTree:
         return self.reach(X)[-1] @ self.leaf_values
 
 
-class _TEL(TorchRival):
+@dataclass(eq=False, repr=False)
+class _TEL(TorchBaseline):
     """Tree ensemble layer.
 
     Parameters
@@ -106,36 +107,14 @@ class _TEL(TorchRival):
         "node_rate": (False, ABOVE_0, inf),
         "l2": (False, 0, inf),
     }
-    _choices: ClassVar = {"keep": ("best", "last")}
 
-    def __init__(
-        self,
-        max_depth: int = 6,
-        *,
-        gamma: float = 1.0,
-        n_trees: int = 1,
-        learning_rate: float = 2e-2,
-        node_rate: float = 0.1,
-        l2: float = 0.0,
-        max_epochs: int = 100,
-        batch_size: int = 128,
-        keep: str = "best",
-        validation_fraction: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.gamma = gamma
-        self.n_trees = n_trees
-        self.learning_rate = learning_rate
-        self.node_rate = node_rate
-        self.l2 = l2
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.keep = keep
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int = 6
+    _: KW_ONLY
+    gamma: float = 1.0
+    n_trees: int = 1
+    learning_rate: float = 2e-2
+    node_rate: float = 0.1
+    l2: float = 0.0
 
     def _network(self, d: int, outputs: int, generator: torch.Generator) -> Any:
         from dgtrees.paper.baselines.soft_trees import SmoothForest
@@ -162,9 +141,6 @@ class _TEL(TorchRival):
         # Adam adds weight_decay * w to the gradient, which is that of weight_decay / 2 * w^2.
         decay = 2.0 * float(self.l2)
         return torch.optim.Adam(groups, lr=rate, weight_decay=decay, fused=True), None
-
-    def _keeps_best(self) -> bool:
-        return bool(self.keep == "best")
 
     def _keep(self, network: Any, data: Any, train: Examples) -> None:
         trees = []

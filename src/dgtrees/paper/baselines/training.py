@@ -1,6 +1,6 @@
-"""The torch side of the rivals: standardised tensors, one loop of epochs, the weights to keep.
+"""The torch side of the baselines: standardised tensors, one loop of epochs, the weights to keep.
 
-Simpler than `learn.batch.fit_tree`, on purpose: rivals are trained as their authors did, without
+Simpler than `learn.loop.fit_tree`, on purpose: baselines are trained as their authors did, without
 what the tree's own recipe adds (noise, averaging, several tries).
 """
 
@@ -26,13 +26,13 @@ from dgtrees.learn.weights import BestWeights
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["RivalNetwork", "Run", "Standardised", "run"]
+__all__ = ["BaselineNetwork", "Run", "Standardised", "run"]
 
 _MIN_BATCHES = 12
 """Steps a pass at least, down to batches of 16: a hundred passes of one step teach little."""
 
 
-class RivalNetwork(Protocol):
+class BaselineNetwork(Protocol):
     """A module that softens and hardens as training goes on."""
 
     max_depth: int
@@ -94,7 +94,7 @@ class Standardised:
 
 @torch.enable_grad()
 def run(
-    network: RivalNetwork,
+    network: BaselineNetwork,
     optimizer: torch.optim.Optimizer,
     schedule: Any,
     train: Rows,
@@ -109,7 +109,7 @@ def run(
 ) -> Run:
     """Train in place; with validation rows and `keep_best`, leave the best epoch's weights.
 
-    Validation is done in evaluation mode: by the hard tree, where the rival ends in one.
+    Validation is done in evaluation mode: by the hard tree, where the baseline ends in one.
     """
     module = cast(nn.Module, network)
     loss = LOSSES["cross_entropy" if classification else "squared"]
@@ -137,7 +137,7 @@ def run(
                     f"the loss became {metrics['loss']} in epoch {epoch}: lower learning_rate"
                 )
             if validation is not None:
-                # `evaluate` asks no more of a tree than every rival has.
+                # `evaluate` asks no more of a tree than every baseline has.
                 scores = evaluate(cast(TrainableTree, module), validation, classification, loss)
                 metrics |= {f"val_{name}": value for name, value in scores.items()}
                 if keep_best:
