@@ -34,6 +34,14 @@ def test_an_entry_becomes_a_record(tmp_path):
     assert toy.files[0].stored_name == "toy.csv" and toy.files[0].sha256 is None
 
 
+def test_absent_data_sets_have_a_reason():
+    absent = {name for name, data_set in CATALOG.items() if data_set.why_absent}
+    assert set(CATALOG) - absent == {
+        *("connect4", "mnist", "letter", "pendigits", "satimage", "segment", "covtype"),
+        *("bace", "hiv", "ailerons", "abalone", "compactiv"),
+    }
+
+
 def test_every_parser_is_that_of_one_set():
     assert [data_set.parse for data_set in CATALOG.values()] == list(PARSERS.values())
     assert list(CATALOG) == list(PARSERS) == list(read_data_sets(TABLE))

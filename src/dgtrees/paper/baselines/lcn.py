@@ -119,7 +119,7 @@ class _LCN(TorchBaseline, TreeEstimator):
         return sgd, torch.optim.lr_scheduler.StepLR(sgd, step_size=20, gamma=0.5)
 
     def _keep(self, network: Any, data: Any, train: Examples) -> None:
-        tree = data.unscaled(network.harden()).prune(np.asarray(train.X))
+        tree = data.unscale(network.harden()).prune(np.asarray(train.X))
         if self.leaves == "table":
             from dgtrees.learn.refine import refit_leaves
 

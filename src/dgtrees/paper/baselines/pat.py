@@ -102,7 +102,7 @@ class _PAT(TorchBaseline, TreeEstimator):
         self.soft_loss_, self.hard_loss_ = losses_before_and_after(
             network, rows, self._n_classes > 0
         )
-        self.tree_ = data.unscaled(network.harden()).prune(np.asarray(train.X))
+        self.tree_ = data.unscale(network.harden()).prune(np.asarray(train.X))
 
 
 class PATClassifier(ClassTarget, _PAT):  # noqa: D101 - the base's, adapted

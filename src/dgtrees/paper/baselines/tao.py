@@ -60,15 +60,15 @@ class _Alternating(DGTEstimator):
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
     ) -> None:
-        alphas = _checked_alphas(self)
+        alphas = _check_parameters(self)
         train, validation, seed = self._training_rows(
             X, y, sample_weight, X_val, y_val, sample_weight_val
         )
         with threadpool_limits(limits=1):  # the same sums on every machine
             fit = _Fit(self, train, validation, seed)
             for alpha in alphas:
-                fit.passes(alpha)
-            self._deliver(fit.unscaled(), fit.importance(), fit.scale)
+                fit.run_passes(alpha)
+            self._deliver(fit.unscale(), fit.importance(), fit.scale)
         self.leaf_rows_ = self.tree_.visits(train.X, train.weight)[1]
         self.history_ = fit.history
         self.best_score_ = fit.best_score
@@ -76,7 +76,7 @@ class _Alternating(DGTEstimator):
 
 
 class _Fit:
-    """Standardised rows, the tree as it stands, and the best tree so far."""
+    """Standardiser rows, the tree as it stands, and the best tree so far."""
 
     def __init__(
         self, estimator: Any, train: Examples, validation: Examples | None, seed: int
@@ -126,7 +126,7 @@ class _Fit:
             tree = tree.with_leaves(tree.leaf_values, slopes)
         return tree
 
-    def passes(self, alpha: float) -> None:
+    def run_passes(self, alpha: float) -> None:
         """Alternate at one strength of the penalty, going on from the present tree."""
         given = self.estimator
         settings = Polish(
@@ -155,7 +155,7 @@ class _Fit:
     def _value(self, score: float) -> float:
         return 1.0 + score if self.n_classes else float(np.sqrt(-score / len(self.y_center)))
 
-    def unscaled(self) -> ObliqueTree:
+    def unscale(self) -> ObliqueTree:
         """The best tree, on the rows as they came."""
         tree = self.best.tree.on_unscaled_inputs(self.center, self.scale)
         return tree if self.n_classes else tree.on_scaled_outputs(self.y_center, self.y_scale)
@@ -295,7 +295,7 @@ class TAORegressor(ValueTarget, _Alternating):
     n_passes: int = 5
 
 
-def _checked_alphas(estimator: Any) -> list[float]:
+def _check_parameters(estimator: Any) -> list[float]:
     """Check all parameters; the strengths to go through."""
     check_shape(estimator)
     for name, allowed in _CHOICES.items():

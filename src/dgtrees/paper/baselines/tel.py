@@ -147,7 +147,7 @@ class _TEL(TorchBaseline):
         for i, tree in enumerate(network.trees):
             # The unscaling of a hard tree with the same nodes and leaves is that of a soft one:
             # the weights a row's leaves have add up to 1. The sum needs the mean target once.
-            flat = data.unscaled(tree.harden())
+            flat = data.unscale(tree.harden())
             values = flat.leaf_values - (data.y_center if i else 0.0)
             trees.append(SoftTree(flat.weights, flat.bias, values, float(self.gamma)))
         self.trees_ = trees
@@ -165,7 +165,7 @@ class _TEL(TorchBaseline):
 
     def mean_leaves_reached(self, X: ArrayLike) -> float:
         """Leaves with a share of a row, all trees together, on average over the rows of X."""
-        return self._visited(X)[1]
+        return self._count_visits(X)[1]
 
     def flops(self, X: ArrayLike) -> float:
         """Multiply-adds a prediction takes, on average over the rows of X.
@@ -173,11 +173,11 @@ class _TEL(TorchBaseline):
         One dot product for every node that a share of the row comes to, and one multiple of the
         outputs for every leaf. A hard tree of the same height takes d * max_depth.
         """
-        nodes, leaves = self._visited(X)
+        nodes, leaves = self._count_visits(X)
         tree = self.trees_[0]
         return nodes * tree.weights.shape[1] + leaves * tree.leaf_values.shape[1]
 
-    def _visited(self, X: Any) -> tuple[float, float]:
+    def _count_visits(self, X: Any) -> tuple[float, float]:
         """Nodes and leaves that a row comes to, on average."""
         rows = self._rows_to_predict(X)
         nodes = leaves = 0

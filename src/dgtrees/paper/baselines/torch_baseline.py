@@ -26,7 +26,7 @@ from dgtrees.tables.examples import Examples
 if TYPE_CHECKING:
     import torch
 
-    from dgtrees.paper.baselines.training import BaselineNetwork, Run, Standardised
+    from dgtrees.paper.baselines.training import BaselineNetwork, Run, Standardiser
 
 __all__ = ["TorchBaseline"]
 
@@ -70,7 +70,7 @@ class TorchBaseline(TableEstimator):
         """The optimiser, and the schedule that is stepped after every epoch, or None."""
         raise NotImplementedError
 
-    def _keep(self, network: BaselineNetwork, data: Standardised, train: Examples) -> None:
+    def _keep(self, network: BaselineNetwork, data: Standardiser, train: Examples) -> None:
         """Set the fitted attributes."""
         raise NotImplementedError
 
@@ -118,7 +118,7 @@ class TorchBaseline(TableEstimator):
 
         from dgtrees.paper.baselines import training
 
-        data = training.Standardised(train, self._n_classes)
+        data = training.Standardiser(train, self._n_classes)
         generator = torch.Generator().manual_seed(seed)
         network = self._network(train.X.shape[1], data.outputs, generator)
         optimizer, schedule = self._optimizer(network)

@@ -26,7 +26,7 @@ from dgtrees.learn.weights import BestWeights
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["BaselineNetwork", "Run", "Standardised", "run"]
+__all__ = ["BaselineNetwork", "Run", "Standardiser", "run"]
 
 _MIN_BATCHES = 12
 """Steps a pass at least, down to batches of 16: a hundred passes of one step teach little."""
@@ -53,7 +53,7 @@ class Run:
     best_epoch: int = 0
 
 
-class Standardised:
+class Standardiser:
     """Features, and targets of regression, with mean 0 and deviation 1; and the way back."""
 
     def __init__(self, first: Examples, n_classes: int) -> None:
@@ -67,7 +67,7 @@ class Standardised:
             self.y_center, self.y_scale = moments(first.y, first.weight)
 
     def inputs(self, X: np.ndarray) -> np.ndarray:
-        """Standardised features, (rows, d)."""
+        """Standardiser features, (rows, d)."""
         return ((X - self.center) / self.scale).astype(np.float32)
 
     def rows(self, examples: Examples) -> Rows:
@@ -83,7 +83,7 @@ class Standardised:
             return Rows(X, y)
         return Rows(X, y, torch.from_numpy(weight.astype(np.float32)))
 
-    def unscaled(self, tree: ObliqueTree) -> ObliqueTree:
+    def unscale(self, tree: ObliqueTree) -> ObliqueTree:
         """A tree on standardised rows as one on the rows themselves."""
         # A column that never varied taught its weights nothing: they are still random.
         weights = np.where(self.constant, 0.0, tree.weights)
@@ -159,7 +159,7 @@ def _rank(metrics: dict[str, float]) -> tuple[float, ...]:
     return (-metrics["val_rmse"],)
 
 
-def uniform_linear(d: int, outputs: int, generator: torch.Generator) -> nn.Linear:
+def make_linear(d: int, outputs: int, generator: torch.Generator) -> nn.Linear:
     """A linear layer with weights and biases within 1 / sqrt(d) of 0, from our own seed."""
     layer = nn.utils.skip_init(nn.Linear, d, outputs)
     bound = d**-0.5
@@ -168,6 +168,6 @@ def uniform_linear(d: int, outputs: int, generator: torch.Generator) -> nn.Linea
     return cast(nn.Linear, layer)
 
 
-def keep_mask(shape: tuple[int, ...], dropped: float, generator: torch.Generator) -> Tensor:
+def draw_mask(shape: tuple[int, ...], dropped: float, generator: torch.Generator) -> Tensor:
     """Random zeros for the dropped share, and 1 / (1 - share) elsewhere."""
     return (torch.rand(shape, generator=generator) >= dropped).float() / (1.0 - dropped)
