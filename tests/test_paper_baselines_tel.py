@@ -1,4 +1,4 @@
-"""Tree ensemble layer: the smooth step, the cost of softness, and an estimator's manners."""
+"""Tree ensemble layer: the smooth step, the cost of softness, and an estimator's interface."""
 
 import warnings
 

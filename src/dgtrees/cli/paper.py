@@ -136,7 +136,7 @@ def run_experiments(
             "--smoke must have a folder of its own, got no --results: name one, for example "
             "--results smoke"
         )
-    from dgtrees.paper import bars
+    from dgtrees.paper import run_progress
     from dgtrees.paper.cells import OUTCOMES, select_cells
 
     cells = select_cells(
@@ -151,7 +151,7 @@ def run_experiments(
     if not cells:
         raise ValueError("the options name no run: see dgt paper list for what there is")
     show = o.on_terminal() and not (quiet or json)
-    outcome = bars.run(
+    outcome = run_progress.run(
         cells,
         _records(results),
         jobs=jobs,

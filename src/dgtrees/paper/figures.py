@@ -58,7 +58,7 @@ def _make_panels(count: int) -> tuple[Any, list[Any]]:
 
 
 def _choose_style(found: Findings, name: str) -> dict[str, Any]:
-    """A colour a method, the same everywhere; ours thick."""
+    """One colour per method, the same everywhere; ours thick."""
     width = 2.2 if name in found.experiment.ours else 1.2
     return {"color": _COLOURS.get(name, "black"), "linewidth": width, "marker": ".", "ms": 5}
 

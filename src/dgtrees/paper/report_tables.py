@@ -90,7 +90,7 @@ def tabulate_scores(found: Findings) -> list[str]:
 
 
 def _format_scores(found: Findings, dataset: str) -> list[str]:
-    """One text a method: mean, deviation and number of runs."""
+    """One text per method: mean, deviation and number of runs."""
     known = facts(dataset)
     here = {name: found.summary(dataset, name) for name in found.methods()}
     tested = {name: s for name, s in here.items() if s is not None and s.n > 1}
@@ -185,7 +185,7 @@ def tabulate_extras(found: Findings) -> list[str]:
 
 
 def tabulate_curves(found: Findings) -> list[str]:
-    """Held-out scores by number of queries, a table a data set."""
+    """Held-out scores by number of queries, one table per data set."""
     lines: list[str] = []
     for dataset in found.datasets():
         made = {name: found.records(dataset, name) for name in found.methods()}

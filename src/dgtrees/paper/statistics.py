@@ -35,7 +35,7 @@ class Summary:
 
 
 def summarise(values: Sequence[float], seeds: Sequence[int] = ()) -> Summary:
-    """Of one number a run; the deviation is the sample's.
+    """Summarise one number per run; the deviation is the sample's.
 
     >>> summarise([1.0, 2.0, 3.0])
     Summary(mean=2.0, sd=1.0, n=3, seeds=())

@@ -258,7 +258,7 @@ def bin_edges(column: np.ndarray, n_bins: int) -> np.ndarray:
 
 
 def one_hot_variables(edges: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Feature, lower and upper bound of one variable a bin; two bins need only one.
+    """Feature, lower and upper bound of one variable per bin; two bins need only one.
 
     >>> feature, low, high = one_hot_variables([np.array([0.5]), np.array([1.0, 2.0])])
     >>> feature.tolist(), low.tolist(), high.tolist()

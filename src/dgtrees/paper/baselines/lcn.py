@@ -65,7 +65,7 @@ class _LCN(TorchBaseline, TreeEstimator):
     tree_ : ObliqueTree
         The tree on unscaled features, without leaves that no training row reaches.
     history_ : dict of list
-        Loss and, with validation rows, the hard tree's scores on them, an entry an epoch.
+        Loss and, with validation rows, the hard tree's scores on them, one entry per epoch.
     n_iter_, best_epoch_ : int
     """
 

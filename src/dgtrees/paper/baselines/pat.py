@@ -55,7 +55,7 @@ class _PAT(TorchBaseline, TreeEstimator):
         Mean training loss (cross-entropy, or squared error of standardised targets) of the soft
         tree just before hardening, and of the hard one.
     history_ : dict of list
-        Loss and, with validation rows, the hard tree's scores on them, an entry an epoch.
+        Loss and, with validation rows, the hard tree's scores on them, one entry per epoch.
     n_iter_, best_epoch_ : int
     """
 

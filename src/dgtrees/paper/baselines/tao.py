@@ -205,7 +205,7 @@ class TAOClassifier(ClassTarget, _Alternating):
     classes_, n_features_in_, feature_names_in_, feature_importances_
         As in `DGTClassifier`.
     history_ : dict of list
-        Share of wrong training rows and, with validation rows, val_accuracy, an entry a pass.
+        Share of wrong training rows and, with validation rows, val_accuracy, one per pass.
     n_iter_ : int
         Passes made.
     best_score_ : float or None
@@ -268,8 +268,8 @@ class TAORegressor(ValueTarget, _Alternating):
     n_features_in_, feature_names_in_, feature_importances_
         As in `DGTRegressor`.
     history_ : dict of list
-        Squared error of the training rows and, with validation rows, val_rmse (standardised), an
-        entry a pass.
+        Squared error of the training rows and, with validation rows, val_rmse (standardised), one
+        entry per pass.
     n_iter_ : int
         Passes made.
     best_score_ : float or None

@@ -96,7 +96,7 @@ class _TEL(TorchBaseline):
     trees_ : list of SoftTree
         On unscaled features; their outputs are summed.
     history_ : dict of list
-        Loss and, with validation rows, the scores on them, an entry an epoch.
+        Loss and, with validation rows, the scores on them, one entry per epoch.
     n_iter_, best_epoch_ : int
     """
 

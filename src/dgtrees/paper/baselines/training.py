@@ -29,7 +29,7 @@ from dgtrees.tree.oblique import ObliqueTree
 __all__ = ["BaselineNetwork", "Run", "Standardiser", "run"]
 
 _MIN_BATCHES = 12
-"""Steps a pass at least, down to batches of 16: a hundred passes of one step teach little."""
+"""Steps per pass at least, down to batches of 16: a hundred passes of one step teach little."""
 
 
 class BaselineNetwork(Protocol):

@@ -2,17 +2,17 @@
 
 import doctest
 
-from dgtrees.paper import bars
+from dgtrees.paper import run_progress
 from paper_cells import smoke_cells
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(bars) == (0, 1)
+    assert doctest.testmod(run_progress) == (0, 1)
 
 
 def test_a_line_per_cell_has_the_score_and_what_is_left(tmp_path, capfd):
     cells, lines = smoke_cells("regression", "ridge"), []
-    outcome = bars.run(cells, tmp_path, jobs=1, budget=None, say=lines.append)
+    outcome = run_progress.run(cells, tmp_path, jobs=1, budget=None, say=lines.append)
     assert outcome.done == cells
     (line,) = lines
     assert line.startswith("regression diabetes ridge seed 0: test rmse ")
