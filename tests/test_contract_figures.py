@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dgtrees.paper import experiment, report, splits
-from dgtrees.paper.report_tables import Found
+from dgtrees.paper import cells, experiment, report, splits
+from dgtrees.paper.report_tables import Findings
 
 ROOT = Path(__file__).parents[1]
-KNOWN = experiment.experiments()
+KNOWN = experiment.read_experiments()
 RESULTS = ROOT / "benchmarks" / "paper" / "results"
-MADE = experiment.Records(RESULTS)
+MADE = cells.Records(RESULTS)
 
 # Of every row of README's table of single trees: data set, and method where it is not the default.
 TREES = {
@@ -68,7 +68,7 @@ PRICES = {
 
 
 def recorded(name, dataset, method="dgt-default"):
-    summary = Found(KNOWN[name], KNOWN, MADE).summary(dataset, method)
+    summary = Findings(KNOWN[name], KNOWN, MADE).summary(dataset, method)
     return summary.text(splits.facts(dataset).digits)
 
 
@@ -105,7 +105,7 @@ def test_pages_have_the_recorded_accuracy_of_policies(page, least):
     pattern = rf"^\| ({'|'.join(STREAMS)})(?:,| \|) (\d+,\d{{3}}) \|(.*)\|$"
     found = re.findall(pattern, (ROOT / page).read_text(), flags=re.MULTILINE)
     assert len(found) >= least
-    policies = Found(KNOWN["bandit-classification"], KNOWN, MADE)
+    policies = Findings(KNOWN["bandit-classification"], KNOWN, MADE)
     for name, answers, row in found:
         shown = [cell.strip(" *") for cell in row.split("|")][:4]
         curves = [
@@ -125,11 +125,10 @@ def test_the_page_on_policies_has_the_recorded_errors(row):
 
 
 @pytest.mark.data
-def test_the_report_was_written_from_these_records(tmp_path, monkeypatch):
-    if not all(splits.present(dataset) for _, dataset, _ in MADE.made):
+def test_the_report_was_written_from_these_records(tmp_path):
+    if not all(splits.is_present(dataset) for _, dataset, _ in MADE.by_method):
         pytest.skip("the report counts the runs that are left, and data sets are absent here")
-    monkeypatch.setattr(report, "_picture", lambda found, folder: None)
-    for path in report.write(RESULTS, tmp_path):
+    for path in report.write(RESULTS, tmp_path, pictures=False):
         there = (ROOT / "docs" / path.relative_to(tmp_path)).read_text()
         lines = [line for line in there.splitlines() if not line.startswith("![")]
         without_pictures = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"

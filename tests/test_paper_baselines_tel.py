@@ -1,4 +1,4 @@
-"""Tree ensemble layer: the smooth step, the cost of softness, and an estimator's manners."""
+"""Tree ensemble layer: the smooth step, the cost of softness, and an estimator's interface."""
 
 import warnings
 
@@ -8,7 +8,7 @@ import torch
 from sklearn.datasets import make_classification, make_regression
 from sklearn.utils.estimator_checks import check_estimator
 
-from dgtrees.paper.baselines.soft_trees import SmoothForest, SmoothStep
+from dgtrees.paper.baselines.soft_trees import SmoothStep
 from dgtrees.paper.baselines.tel import SoftTree, TELClassifier, TELRegressor, smooth_step
 
 
@@ -26,16 +26,6 @@ def test_both_smooth_steps_are_the_published_cubic(gamma):
     np.testing.assert_allclose(smooth_step(a, gamma), expected, atol=1e-12)
     decision = SmoothStep(gamma)(torch.from_numpy(a)).numpy()
     np.testing.assert_allclose((decision + 1.0) / 2.0, expected, atol=1e-12)
-
-
-def test_shares_of_a_row_add_up_and_gradients_agree_with_differences():
-    generator = torch.Generator().manual_seed(0)
-    forest = SmoothForest(4, 2, 3, n_trees=2, gamma=2.0, generator=generator).double()
-    x = torch.randn(6, 4, generator=generator, dtype=torch.float64)
-    shares = forest.trees[0].leaf_mixture(x)
-    torch.testing.assert_close(shares.sum(dim=1), torch.ones(6, dtype=torch.float64))
-    inputs = tuple(forest.parameters())
-    assert torch.autograd.gradcheck(lambda *_: forest(x), inputs)
 
 
 @pytest.mark.parametrize("n_trees", [1, 3])

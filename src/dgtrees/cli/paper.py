@@ -7,8 +7,9 @@ checkout its records and pages are taken, elsewhere the user names a folder.
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +19,9 @@ from dgtrees.cli.output import report as say
 from dgtrees.cli.parsing import Command
 from dgtrees.cli.terminal import say as print_line
 from dgtrees.errors import StateError
+
+if TYPE_CHECKING:
+    from dgtrees.paper.experiment import Experiment
 
 __all__ = ["app"]
 
@@ -39,13 +43,24 @@ def _checkout(folder: str, option: str) -> Path:
         if (root / "benchmarks" / "paper" / "results").is_dir():
             return root / folder
     raise StateError(
-        f"records and pages must have a folder outside of a checkout of the repository, got no "
-        f"{option}: name one, for example {option} paper"
+        f"outside of a checkout of the repository {option} must name a folder, got no {option}: "
+        f"name one, for example {option} paper"
     )
 
 
 def _records(results: str | None) -> Path:
     return _checkout("benchmarks/paper/results", "--results") if results is None else Path(results)
+
+
+def _read_experiments(smoke: bool) -> list[Experiment]:
+    from dgtrees.paper.experiment import make_smoke, read_experiments
+
+    known = list(read_experiments().values())
+    if not smoke:
+        return known
+    from dgtrees.paper.work import QUICK
+
+    return [make_smoke(experiment, QUICK) for experiment in known]
 
 
 def _line(text: str) -> None:
@@ -60,12 +75,12 @@ def _no_line(text: str) -> None:
 @app.command("list", cls=Command)
 def list_experiments(results: Results = None, json: o.Json = False, quiet: o.Quiet = False) -> None:
     """List the experiments: table or figure, data sets, and how many runs are done."""
-    from dgtrees.paper.experiment import experiments
     from dgtrees.paper.report import count
 
     folder = _records(results)
     found: list[dict[str, Any]] = [
-        {"name": e.name, "title": e.heading, **count(e, folder)} for e in experiments().values()
+        {"name": e.name, "title": e.heading, **count(e, folder)}
+        for e in _read_experiments(smoke=False)
     ]
     lines = [f"{'name':<23} {'done':>5} {'of':>5} {'absent':>7}  what"]
     for item in found:
@@ -98,6 +113,10 @@ def run_experiments(
     budget: Annotated[
         float | None, typer.Option(help="Minutes after which no further run is started.")
     ] = None,
+    smoke: Annotated[
+        bool,
+        typer.Option("--smoke", help="Does everything run? Bundled data, hardly any training."),
+    ] = False,
     results: Results = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
@@ -112,11 +131,16 @@ def run_experiments(
             f"jobs and seeds must be at least 1 and budget at least 0, got {jobs}, {seeds} and "
             f"{budget}: change them"
         )
-    from dgtrees.paper import bars
-    from dgtrees.paper import experiment as declared
+    if smoke and results is None:
+        raise ValueError(
+            "--smoke must have a folder of its own, got no --results: name one, for example "
+            "--results smoke"
+        )
+    from dgtrees.paper import run_progress
+    from dgtrees.paper.cells import OUTCOMES, select_cells
 
-    cells = declared.selected(
-        declared.experiments().values(),
+    cells = select_cells(
+        _read_experiments(smoke),
         tables=table or (),
         figures=figure or (),
         names=experiment or (),
@@ -127,7 +151,7 @@ def run_experiments(
     if not cells:
         raise ValueError("the options name no run: see dgt paper list for what there is")
     show = o.on_terminal() and not (quiet or json)
-    outcome = bars.run(
+    outcome = run_progress.run(
         cells,
         _records(results),
         jobs=jobs,
@@ -135,7 +159,7 @@ def run_experiments(
         bar=show,
         say=_no_line if quiet or json else _line,
     )
-    numbers = {key: len(getattr(outcome, key)) for key in declared.OUTCOMES}
+    numbers = {key: len(getattr(outcome, key)) for key in OUTCOMES}
     text = "{done} run, {before} already there, {failed} failed, {left} left, {absent} without data"
     say(numbers, text.format(**numbers), as_json=json, quiet=quiet, clear=True)
     if outcome.failed:
@@ -159,5 +183,7 @@ def write_report(
     from dgtrees.paper import report
 
     docs = _checkout("docs", "--output") if output is None else Path(output)
-    written = [str(path) for path in report.write(_records(results), docs)]
-    say({"written": written}, "\n".join(written), as_json=json, quiet=quiet, clear=True)
+    pictures = find_spec("matplotlib") is not None
+    written = [str(path) for path in report.write(_records(results), docs, pictures)]
+    lines = written if pictures else [*written, "no figures: pip install 'dgtrees[plot]' adds them"]
+    say({"written": written}, "\n".join(lines), as_json=json, quiet=quiet, clear=True)

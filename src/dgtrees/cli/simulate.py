@@ -15,7 +15,7 @@ from dgtrees.errors import Problems
 
 __all__ = ["simulate"]
 
-_RIVALS = ("linear", "vw")
+_BASELINES = ("linear", "vw")
 
 
 def simulate(
@@ -32,7 +32,7 @@ def simulate(
     ] = 0.2,
     against: Annotated[
         str | None,
-        typer.Option(help="Rivals to compare with, such as vw,linear (VW needs dgtrees[vw])."),
+        typer.Option(help="Baselines to compare with, such as vw,linear (VW needs dgtrees[vw])."),
     ] = None,
     max_depth: o.MaxDepth = None,
     leaf: Annotated[
@@ -77,7 +77,7 @@ def simulate(
     """
     problems = Problems()
     check_files(problems, reads=(train, test), writes=(output,), pictures=(png,))
-    rivals = _rivals(against, problems)
+    baselines = _baselines(against, problems)
     problems.require(
         0 < test_fraction < 1, f"--test-fraction must be between 0 and 1, got {test_fraction}"
     )
@@ -90,7 +90,7 @@ def simulate(
     given = {"max_depth": max_depth, "leaf": leaf}
     common = {name: value for name, value in given.items() if value is not None}
     common |= {"recipe": recipe, "encoder": encoder, "random_state": seed}
-    policies = _policies(table, y, common, feedback, rivals)
+    policies = _policies(table, y, common, feedback, baselines)
 
     from dgtrees.bandit import simulate as run
     from dgtrees.tables.encoder import columns_of
@@ -132,11 +132,11 @@ def simulate(
     report(result, _text(curves), as_json=json, quiet=quiet, clear=output != "-")
 
 
-def _rivals(against: str | None, problems: Problems) -> list[str]:
+def _baselines(against: str | None, problems: Problems) -> list[str]:
     names = [name.strip() for name in (against or "").split(",") if name.strip()]
     for name in names:
         problems.require(
-            name in _RIVALS, f"--against must name some of {', '.join(_RIVALS)}, got {name!r}"
+            name in _BASELINES, f"--against must name some of {', '.join(_BASELINES)}, got {name!r}"
         )
     return names
 
@@ -165,9 +165,9 @@ def _standardised(*parts: np.ndarray) -> list[np.ndarray]:
 
 
 def _policies(
-    table: Any, y: np.ndarray, common: dict[str, Any], feedback: str | None, rivals: list[str]
+    table: Any, y: np.ndarray, common: dict[str, Any], feedback: str | None, baselines: list[str]
 ) -> dict[str, Any]:
-    """The tree, and its rivals, by name."""
+    """The tree, and its baselines, by name."""
     from dgtrees import DGTBandit, DGTContinuousBandit
 
     values, seed = np.unique(y), common["random_state"]
@@ -183,13 +183,13 @@ def _policies(
 
         found: dict[str, Any] = {"dgt": DGTBandit(len(values), **common)}
         makers: dict[str, Any] = {"linear": EpsilonGreedyLinear, "vw": VWBandit}
-        return found | {name: makers[name](len(values), random_state=seed) for name in rivals}
-    if "vw" in rivals:
+        return found | {name: makers[name](len(values), random_state=seed) for name in baselines}
+    if "vw" in baselines:
         raise ValueError("--against vw is for classes, and this target is a value: leave it out")
     bounds: dict[str, Any] = {"low": float(values[0]), "high": float(values[-1])}
     bounds_and_way = {**bounds, "feedback": feedback or "two-point"}
     found = {"dgt": DGTContinuousBandit(**bounds_and_way, **common)}
-    if "linear" in rivals:
+    if "linear" in baselines:
         from dgtrees.paper.baselines import LinearContinuousBandit
 
         found["linear"] = LinearContinuousBandit(**bounds_and_way, random_state=seed)

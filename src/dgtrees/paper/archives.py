@@ -2,7 +2,7 @@
 
 A publisher may give a file as it is, compressed, or inside an archive, and a mirror may have
 compressed it anew. What is compared is therefore always the sha256 of the uncompressed content.
-Which files belong to which data set is said in `paper`; how they come here, in `download`.
+Which files belong to which data set is in `data_sets.toml`; `download` gets them.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ def open_file(path: Path, name: str) -> Iterator[BinaryIO]:
     with ExitStack() as stack:
         try:
             if path.name.endswith(_ARCHIVES):
-                yield _bounded(_open_member(path, name, stack), path)
+                yield _bound(_open_member(path, name, stack), path)
             else:
                 opener = _COMPRESSIONS.get(path.suffix, open)
                 content = stack.enter_context(cast(BinaryIO, opener(path, "rb")))
-                yield content if opener is open else _bounded(content, path)
+                yield content if opener is open else _bound(content, path)
         except DAMAGED as error:
             if getattr(error, "errno", None):  # the system's answer, not the content's fault
                 reason = getattr(error, "strerror", None)
@@ -108,7 +108,7 @@ def open_file(path: Path, name: str) -> Iterator[BinaryIO]:
             ) from error
 
 
-def _bounded(content: BinaryIO, path: Path) -> BinaryIO:
+def _bound(content: BinaryIO, path: Path) -> BinaryIO:
     size = path.stat().st_size
     return io.BufferedReader(Unpacked(content, lambda: size, str(path)))
 
@@ -117,15 +117,15 @@ def _open_member(path: Path, name: str, stack: ExitStack) -> BinaryIO:
     if path.suffix == ".zip":
         bundle = stack.enter_context(zipfile.ZipFile(path))
         members = bundle.namelist()
-        return cast(BinaryIO, stack.enter_context(bundle.open(_member(path, name, members))))
+        return cast(BinaryIO, stack.enter_context(bundle.open(_find_member(path, name, members))))
     tar = stack.enter_context(tarfile.TarFile.open(path))
-    content = tar.extractfile(_member(path, name, tar.getnames()))
+    content = tar.extractfile(_find_member(path, name, tar.getnames()))
     if content is None:
         raise DataError(f"{name} in {path} must be a file, not a folder: fetch the archive again")
     return cast(BinaryIO, stack.enter_context(content))
 
 
-def _member(path: Path, name: str, members: list[str]) -> str:
+def _find_member(path: Path, name: str, members: list[str]) -> str:
     found = [m for m in members if m == name or m.endswith("/" + name)]
     if len(found) != 1:
         raise DataError(
@@ -139,13 +139,13 @@ def verify_file(file: DataFile, path: Path) -> None:
     """Raise `DataError` unless `path` is readable to its end and has the content it should have."""
     with open_file(path, file.name) as stream:
         if file.ignore_line_ends:
-            found = hashlib.sha256(_lines(stream.read())).hexdigest()
+            found = hashlib.sha256(_join_lines(stream.read())).hexdigest()
         else:
             found = hashlib.file_digest(cast(Any, stream), "sha256").hexdigest()
     _compare(file, path, found)
 
 
-def _lines(content: bytes) -> bytes:
+def _join_lines(content: bytes) -> bytes:
     """The content without carriage returns and empty lines."""
     return b"".join(line + b"\n" for line in content.splitlines() if line)
 
@@ -188,6 +188,6 @@ class FileSource:
             # Every file with a known sha256 fits into memory, so one reading serves both.
             content = stream.read()
         if file.ignore_line_ends:
-            content = _lines(content)
+            content = _join_lines(content)
         _compare(file, path, hashlib.sha256(content).hexdigest())
         yield io.BytesIO(content)

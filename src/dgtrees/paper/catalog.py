@@ -6,7 +6,7 @@
     >>> catalog.CATALOG["letter"].rows
     (10500, 4500, 5000)
 
-What the sets are is said in `paper`, how their files are read in `publishers`.
+What the sets are is in `data_sets.toml`, how their files are read in `parsers`.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ def data_folder() -> Path:
 
 def status(name: str, folder: str | os.PathLike[str] | None = None) -> Status:
     """Which files of a data set are there; nothing is opened."""
-    data_set, place = _place(name, folder)
+    data_set, place = _locate(name, folder)
     found = {find_file(file, place) for file in data_set.files} - {None}
     return Status(
         name,
         place,
-        tuple(file.name for file in _missing(data_set, place)),
+        tuple(file.name for file in _find_missing(data_set, place)),
         sum(path.stat().st_size for path in found if path),
     )
 
@@ -122,12 +122,12 @@ def fetch(
     DataError
         If a file cannot be had or has the wrong content; the message says what to do by hand.
     """
-    data_set, place = _place(name, folder)
-    for file in _missing(data_set, place):
+    data_set, place = _locate(name, folder)
+    for file in _find_missing(data_set, place):
         if find_file(file, place):
             continue  # it came in the same archive as the one before
         if file.url is None:
-            raise DataError(_by_hand(data_set, place))
+            raise DataError(_explain_by_hand(data_set, place))
         target = place / file.stored_name
         same = [other for other in data_set.files if other.url == file.url]
         download(file.url, target, same, progress)
@@ -163,8 +163,8 @@ def load(
     Split
         Values as published: standardising them is the estimator's part.
     """
-    data_set, place = _place(name, folder)
-    missing = _missing(data_set, place)
+    data_set, place = _locate(name, folder)
+    missing = _find_missing(data_set, place)
     if missing and download:
         fetch(name, folder)
     elif missing:
@@ -184,12 +184,12 @@ def check_name(name: str) -> None:
         raise ValueError(f"name must be one of {', '.join(CATALOG)}; got {name!r}")
 
 
-def _place(name: str, folder: str | os.PathLike[str] | None) -> tuple[DataSet, Path]:
+def _locate(name: str, folder: str | os.PathLike[str] | None) -> tuple[DataSet, Path]:
     check_name(name)
     return CATALOG[name], Path(data_folder() if folder is None else folder) / name
 
 
-def _missing(data_set: DataSet, place: Path) -> list[DataFile]:
+def _find_missing(data_set: DataSet, place: Path) -> list[DataFile]:
     files = {file.name: file for file in data_set.files}
 
     def there(file: DataFile) -> bool:
@@ -199,7 +199,7 @@ def _missing(data_set: DataSet, place: Path) -> list[DataFile]:
     return [file for file in data_set.files if not file.optional and not there(file)]
 
 
-def _by_hand(data_set: DataSet, place: Path) -> str:
+def _explain_by_hand(data_set: DataSet, place: Path) -> str:
     wanted = ", ".join(file.name for file in data_set.files)
     archive = data_set.files[0].archive
     how = data_set.by_hand.format(page=data_set.page)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dgtrees.paper.experiment import Cell
+from dgtrees.paper.cells import Cell
 
 
 class Costs:

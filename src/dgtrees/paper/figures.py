@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from dgtrees.paper.report_tables import Found
+from dgtrees.paper.report_tables import Findings
 from dgtrees.paper.splits import facts
 from dgtrees.paper.statistics import half_interval
 
@@ -33,12 +33,12 @@ _COLOURS = {
     "linear-paper": "C7",
     "linear-default": "C9",
 }
-"""A method has one colour in all figures; bandits' rivals are in no figure with those of labels."""
+"""A method has one colour in all figures; none shows bandits beside methods of labels."""
 _MARKERS = ("o", "s", "^", "D")
 _METRICS = {"rmse": "test RMSE", "accuracy": "test accuracy %", "auc": "test AUC"}
 
 
-def _panels(count: int) -> tuple[Any, list[Any]]:
+def _make_panels(count: int) -> tuple[Any, list[Any]]:
     columns = 2 if count == 4 else min(_COLUMNS, count)
     rows = -(-count // columns)
     figure, axes = plt.subplots(
@@ -57,8 +57,8 @@ def _panels(count: int) -> tuple[Any, list[Any]]:
     return figure, flat[:count]
 
 
-def _style(found: Found, name: str) -> dict[str, Any]:
-    """A colour a method, the same everywhere; ours thick."""
+def _choose_style(found: Findings, name: str) -> dict[str, Any]:
+    """One colour per method, the same everywhere; ours thick."""
     width = 2.2 if name in found.experiment.ours else 1.2
     return {"color": _COLOURS.get(name, "black"), "linewidth": width, "marker": ".", "ms": 5}
 
@@ -77,7 +77,7 @@ def _finish(figure: Any, axes: list[Any], path: Path) -> None:
     plt.close(figure)
 
 
-def curves(found: Found, path: Path) -> bool:
+def draw_curves(found: Findings, path: Path) -> bool:
     """Held-out scores against queries, with 95 % confidence intervals; whether there were any.
 
     Two runs have no interval worth drawing: it would be nine deviations wide.
@@ -85,7 +85,7 @@ def curves(found: Found, path: Path) -> bool:
     datasets = found.datasets()
     if not datasets:
         return False
-    figure, axes = _panels(len(datasets))
+    figure, axes = _make_panels(len(datasets))
     for ax, dataset in zip(axes, datasets, strict=True):
         known, means = facts(dataset), []
         for name, title in found.methods().items():
@@ -95,7 +95,7 @@ def curves(found: Found, path: Path) -> bool:
             # Sets that are shuffled anew may have streams of other lengths: places, then means.
             queries = np.mean([curve["queries"] for curve in made], axis=0)
             values = np.array([curve["held_out"] for curve in made])
-            mean, style = values.mean(axis=0), _style(found, name)
+            mean, style = values.mean(axis=0), _choose_style(found, name)
             means.append(mean)
             ax.plot(queries, mean, label=title, **style)
             if len(values) > 2:
@@ -116,12 +116,12 @@ def curves(found: Found, path: Path) -> bool:
     return True
 
 
-def heights(found: Found, path: Path) -> bool:
+def draw_heights(found: Findings, path: Path) -> bool:
     """Test scores against the height of the tree."""
     datasets = found.datasets()
     if not datasets:
         return False
-    figure, axes = _panels(len(datasets))
+    figure, axes = _make_panels(len(datasets))
     for ax, dataset in zip(axes, datasets, strict=True):
         known = facts(dataset)
         for name, title in found.methods().items():
@@ -129,14 +129,14 @@ def heights(found: Found, path: Path) -> bool:
             there = [(h, s) for h, s in points if s is not None]
             if there:
                 x, y, e = zip(*((h, s.mean, s.sd) for h, s in there), strict=True)
-                ax.errorbar(x, y, e, label=title, **_style(found, name))
+                ax.errorbar(x, y, e, label=title, **_choose_style(found, name))
         ax.set(title=known.title, xlabel="height", ylabel=_METRICS[known.metric])
         ax.set_xticks(found.experiment.heights)
     _finish(figure, axes, path)
     return True
 
 
-def cost(found: Found, path: Path) -> bool:
+def draw_cost(found: Findings, path: Path) -> bool:
     """TEL's score and multiply-adds as multiples of our tree's, by the width of its soft band."""
     base, *_ = found.experiment.ours
     soft = {name: t for name, t in found.methods().items() if name not in found.experiment.ours}
@@ -146,13 +146,13 @@ def cost(found: Found, path: Path) -> bool:
         for name in soft if ours else ():
             made = found.records(dataset, name)
             if made:
-                x = _mean(made, "flops") / _mean(ours, "flops")
-                y = _score(made) / _score(ours)
+                x = _average_detail(made, "flops") / _average_detail(ours, "flops")
+                y = _average_score(made) / _average_score(ours)
                 sets = points.setdefault(facts(dataset).task, {})
                 sets.setdefault(dataset, []).append((x, y, name))
     if not points:
         return False
-    figure, axes = _panels(len(points))
+    figure, axes = _make_panels(len(points))
     for ax, (task, sets) in zip(axes, points.items(), strict=True):
         for dataset, there in sets.items():
             there.sort()
@@ -176,9 +176,9 @@ def cost(found: Found, path: Path) -> bool:
     return True
 
 
-def _mean(made: list[dict[str, Any]], key: str) -> float:
+def _average_detail(made: list[dict[str, Any]], key: str) -> float:
     return float(np.mean([record["details"][key] for record in made]))
 
 
-def _score(made: list[dict[str, Any]]) -> float:
+def _average_score(made: list[dict[str, Any]]) -> float:
     return float(np.mean([record["scores"]["test"] for record in made]))

@@ -9,21 +9,27 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import BinaryIO
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import csv
 
 from dgtrees.errors import DataError
 from dgtrees.paper import molecules
 from dgtrees.paper.archives import FileSource
+from dgtrees.paper.number_files import (
+    name_columns,
+    read_csv,
+    read_header,
+    read_idx,
+    read_numbers,
+    read_spaced,
+)
 from dgtrees.tables.arff import read_arff
 from dgtrees.tables.binary import load_npz
 from dgtrees.tables.svmlight import read_svmlight
 
-__all__ = ["Pair", "Parts"]
+__all__ = ["PARSERS", "Pair", "Parts"]
 
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -39,56 +45,6 @@ class Parts:
 # --- tables of numbers -------------------------------------------------------------------------
 
 
-def _numbers(
-    stream: BinaryIO,
-    source: str,
-    columns: list[str],
-    dtype: type = np.float64,
-    delimiter: str = ",",
-) -> np.ndarray:
-    """The rest of a delimited text without a header as an array (rows, columns)."""
-    kind = pa.from_numpy_dtype(dtype)
-    try:
-        table = csv.read_csv(
-            stream,
-            read_options=csv.ReadOptions(column_names=columns),
-            parse_options=csv.ParseOptions(delimiter=delimiter),
-            convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(columns, kind), null_values=[], strings_can_be_null=False
-            ),
-        )
-    except pa.ArrowInvalid as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(
-            f"{source} must hold {len(columns)} numbers a row, but {reason}: delete it and fetch "
-            "it again"
-        ) from error
-    out = np.empty((table.num_rows, len(columns)), dtype=dtype)
-    for i, column in enumerate(table.columns):
-        out[:, i] = column.to_numpy()
-    return out
-
-
-def _header(stream: BinaryIO, delimiter: str = ",") -> list[str]:
-    return stream.readline().decode().strip().split(delimiter)
-
-
-def _anonymous(count: int) -> list[str]:
-    return [f"x{i}" for i in range(count)]
-
-
-def _csv(source: FileSource, name: str, columns: int, dtype: type = np.float64) -> np.ndarray:
-    with source.open(name) as stream:
-        return _numbers(stream, source.where(name), _anonymous(columns), dtype)
-
-
-def _spaced(source: FileSource, name: str, columns: int) -> np.ndarray:
-    """A small table of numbers between blanks."""
-    with source.open(name) as stream:
-        text = b"\n".join(b" ".join(line.split()) for line in stream)
-    return _numbers(io.BytesIO(text), source.where(name), _anonymous(columns), delimiter=" ")
-
-
 def _last_is_label(data: np.ndarray) -> Pair:
     return data[:, :-1], data[:, -1].astype(np.int64)
 
@@ -100,13 +56,13 @@ def _last_is_value(data: np.ndarray) -> Pair:
 def pendigits(source: FileSource) -> Parts:
     """UCI pen digits: commas and blanks, label last."""
     names = ("pendigits.tra", "pendigits.tes")
-    return Parts(tuple(_last_is_label(_csv(source, name, 17)) for name in names))
+    return Parts(tuple(_last_is_label(read_csv(source, name, 17)) for name in names))
 
 
 def satimage(source: FileSource) -> Parts:
     """Statlog Landsat: blanks, labels 1 to 5 and 7 last."""
     names = ("sat.trn", "sat.tst")
-    return Parts(tuple(_last_is_label(_spaced(source, name, 37)) for name in names))
+    return Parts(tuple(_last_is_label(read_spaced(source, name, 37)) for name in names))
 
 
 def segment(source: FileSource) -> Parts:
@@ -114,10 +70,10 @@ def segment(source: FileSource) -> Parts:
     copy = "segment.dat.comma-header"
     if source.has(copy):
         with source.open(copy) as stream:
-            _header(stream)
-            data = _numbers(stream, source.where(copy), _anonymous(20))
+            read_header(stream)
+            data = read_numbers(stream, source.where(copy), name_columns(20))
     else:
-        data = _spaced(source, "segment.dat", 20)
+        data = read_spaced(source, "segment.dat", 20)
     return Parts((_last_is_label(data),))
 
 
@@ -125,8 +81,8 @@ def connect4(source: FileSource) -> Parts:
     """PMLB's Connect-4: tabs, a header, cells 0 blank, 1 o, 2 x; every cell becomes three bits."""
     name = "connect_4.tsv"
     with source.open(name) as stream:
-        columns = _header(stream, "\t")
-        data = _numbers(stream, source.where(name), columns, np.float32, "\t")
+        columns = read_header(stream, "\t")
+        data = read_numbers(stream, source.where(name), columns, np.float32, "\t")
     boards, y = _last_is_label(data)
     X = (boards[:, :, None] == np.arange(3, dtype=np.float32)).reshape(len(boards), -1)
     names = tuple(f"{cell}={mark}" for cell in columns[:-1] for mark in "box")
@@ -135,14 +91,14 @@ def connect4(source: FileSource) -> Parts:
 
 def covtype(source: FileSource) -> Parts:
     """UCI forest cover: commas, label last."""
-    return Parts((_last_is_label(_csv(source, "covtype.data", 55, np.float32)),))
+    return Parts((_last_is_label(read_csv(source, "covtype.data", 55, np.float32)),))
 
 
 def ailerons(source: FileSource) -> Parts:
     """Torgo's ailerons: commas, goal last; it is given in units of 1e-4, as the paper does."""
     pairs = []
     for name in ("ailerons.data", "ailerons.test"):
-        X, y = _last_is_value(_csv(source, name, 41))
+        X, y = _last_is_value(read_csv(source, name, 41))
         pairs.append((X, 1e4 * y))
     return Parts(tuple(pairs))
 
@@ -153,7 +109,7 @@ def abalone(source: FileSource) -> Parts:
         rows = [line.split(b",", 1) for line in stream if line.strip()]
     sex = np.array([[row[0] == letter for letter in (b"M", b"F", b"I")] for row in rows])
     text = io.BytesIO(b"".join(row[-1] for row in rows))
-    data = _numbers(text, source.where("abalone.data"), _anonymous(8))
+    data = read_numbers(text, source.where("abalone.data"), name_columns(8))
     measures = ("length", "diameter", "height", "whole", "shucked", "viscera", "shell")
     X = np.hstack([sex.astype(np.float64), data[:, :-1]])
     return Parts(((X, data[:, -1]),), ("sex=M", "sex=F", "sex=I", *measures))
@@ -171,14 +127,14 @@ def ctslice(source: FileSource) -> Parts:
     """UCI CT slices: a header, the patient, 384 bins of two histograms, the place on the axis."""
     name = "slice_localization_data.csv"
     with source.open(name) as stream:
-        columns = _header(stream)
-        data = _numbers(stream, source.where(name), columns)
+        columns = read_header(stream)
+        data = read_numbers(stream, source.where(name), columns)
     return Parts(((data[:, 1:-1], data[:, -1]),), tuple(columns[1:-1]))
 
 
 def yearpred(source: FileSource) -> Parts:
     """UCI songs: the year, 90 numbers on the timbre; the last 51,630 rows are the test part."""
-    data = _csv(source, "YearPredictionMSD.txt", 91, np.float32)
+    data = read_csv(source, "YearPredictionMSD.txt", 91, np.float32)
     X, y = data[:, 1:], data[:, 0].astype(np.float64)
     cut = YEARPRED_TRAIN_ROWS
     return Parts(((X[:cut], y[:cut]), (X[cut:], y[cut:])))
@@ -192,13 +148,13 @@ def census1990(source: FileSource) -> Parts:
     """UCI census: a header, 69 columns of codes; `iYearsch` is the class, the others features."""
     name = "USCensus1990.data.txt"
     with source.open(name) as stream:
-        columns = _header(stream)
+        columns = read_header(stream)
         if "iYearsch" not in columns:
             raise DataError(
                 f"{source.where(name)} must have a column iYearsch, got {', '.join(columns[:3])} "
                 "...: delete it and fetch it again"
             )
-        data = _numbers(stream, source.where(name), columns, np.float32)
+        data = read_numbers(stream, source.where(name), columns, np.float32)
     target = columns.index("iYearsch")
     X = np.delete(data, target, axis=1)
     names = tuple(name for name in columns if name != "iYearsch")
@@ -265,24 +221,11 @@ def mnist(source: FileSource) -> Parts:
     """MNIST's idx files, up to pixel 780 as in LIBSVM's copy: the rest is always blank."""
     pairs = []
     for part in ("train", "t10k"):
-        images = _idx(source, f"{part}-images-idx3-ubyte", 3)
-        labels = _idx(source, f"{part}-labels-idx1-ubyte", 1)
+        images = read_idx(source, f"{part}-images-idx3-ubyte", 3)
+        labels = read_idx(source, f"{part}-labels-idx1-ubyte", 1)
         X = images.reshape(len(images), -1)[:, :780].astype(np.float32)
         pairs.append((X, labels.astype(np.int64)))
     return Parts(tuple(pairs))
-
-
-def _idx(source: FileSource, name: str, axes: int) -> np.ndarray:
-    with source.open(name) as stream:
-        raw = np.frombuffer(stream.read(), dtype=np.uint8)
-    start = 4 + 4 * axes
-    shape = tuple(raw[4:start].view(">i4").tolist()) if len(raw) >= start else ()
-    if raw[:4].tolist() != [0, 0, 8, axes] or len(raw) - start != int(np.prod(shape)):
-        raise DataError(
-            f"{source.where(name)} must be an idx file of bytes on {axes} axes, got {len(raw)} "
-            f"bytes that begin with {raw[:4].tolist()}: delete it and fetch it again"
-        )
-    return raw[start:].reshape(shape)
 
 
 def bace(source: FileSource) -> Parts:
@@ -340,3 +283,28 @@ def pdbbind(source: FileSource) -> Parts:
         )
     pairs = zip(arrays[::2], arrays[1::2], strict=True)
     return Parts(tuple((X.astype(np.float32), y.ravel().astype(np.float64)) for X, y in pairs))
+
+
+PARSERS: dict[str, Callable[[FileSource], Parts]] = {
+    "connect4": connect4,
+    "mnist": mnist,
+    "protein": protein,
+    "sensit": sensit,
+    "letter": letter,
+    "pendigits": pendigits,
+    "satimage": satimage,
+    "segment": segment,
+    "covtype": covtype,
+    "census1990": census1990,
+    "bace": bace,
+    "hiv": hiv,
+    "ailerons": ailerons,
+    "abalone": abalone,
+    "compactiv": compactiv,
+    "ctslice": ctslice,
+    "pdbbind": pdbbind,
+    "yearpred": yearpred,
+    "mslr": mslr,
+    "yahoo": yahoo,
+}
+"""Every parser by the name that data_sets.toml has for it."""

@@ -1,14 +1,16 @@
-"""The report: docs/paper.md with its figures, and docs/paper/settings.md."""
+"""The report: paper.md with its figures, and paper/settings.md, in a folder of pages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from dgtrees.paper import figures, report_tables
-from dgtrees.paper.experiment import Experiment, Records, cells, experiments
-from dgtrees.paper.report_tables import Found
-from dgtrees.paper.splits import facts, present, why_absent
+from dgtrees.paper import report_tables
+from dgtrees.paper.cells import Records, list_cells
+from dgtrees.paper.data_sets import CATALOG
+from dgtrees.paper.experiment import Experiment, read_experiments
+from dgtrees.paper.report_tables import Findings
+from dgtrees.paper.splits import facts, is_present
 from dgtrees.paper.statistics import LEVEL
 
 _INTRODUCTION = """\
@@ -16,9 +18,9 @@ _INTRODUCTION = """\
 
 Every table and figure of *Learning Accurate Decision Trees with Bandit Feedback via Quantized
 Gradient Descent* (TMLR 2022), run again with this library on the data sets that are at hand.
-`dgt paper run` runs what is missing and `dgt paper report` writes this page from the records in
-`benchmarks/paper/results`, one file a run; `src/dgtrees/paper/experiments` says what is compared.
-This page is as complete as the records are.
+`dgt paper run` runs what is missing and `dgt paper report` writes this page from the records, one
+file per run: the repository's are in `benchmarks/paper/results`. What is compared is declared in
+the package, in `dgtrees/paper/experiments`. This page is as complete as the records are.
 
 **How to read it.** Figures are means and sample deviations over runs that differ in their seed; the
 number of runs is in brackets, their seeds are 0, 1, 2 and so on. A seed is also a shuffle of the
@@ -36,34 +38,34 @@ and costs](paper/settings.md).
 """
 
 
-def write(folder: Path, docs: Path) -> list[Path]:
-    """Write the pages and pictures; their paths."""
-    known, made = experiments(), Records(folder)
+def write(folder: Path, docs: Path, pictures: bool = True) -> list[Path]:
+    """Write the pages and, with matplotlib, the pictures; their paths."""
+    known, made = read_experiments(), Records(folder)
     written = [docs / "paper.md", docs / "paper" / "settings.md"]
-    lines = [_INTRODUCTION.format(level=LEVEL), *_progress(known, folder)]
-    all_found = [Found(experiment, known, made) for experiment in known.values()]
-    lines += _standing(all_found)
-    details = ["# Settings and costs of the paper's experiments", "", *_cost_text(made)]
+    lines = [_INTRODUCTION.format(level=LEVEL), *_write_progress(known, folder)]
+    all_found = [Findings(experiment, known, made) for experiment in known.values()]
+    lines += _write_standing(all_found)
+    details = ["# Settings and costs of the paper's experiments", "", *_write_costs(made)]
     for found in all_found:
         experiment = found.experiment
         lines += [f"## {experiment.heading}", ""]
         lines += [experiment.about.strip(), ""]
-        drawn = _picture(found, docs / "paper")
+        drawn = _draw(found, docs / "paper") if pictures else None
         if drawn:
             written.append(drawn)
             lines += [f"![{experiment.title}](paper/{drawn.name})", ""]
-        body = _body(found)
+        body = _write_body(found)
         lines += body or ["Nothing has been recorded yet.", ""]
-        details += _described(found)
-    lines += _absent(known, made)
+        details += _describe_methods(found)
+    lines += _list_absent(known, made)
     (docs / "paper").mkdir(parents=True, exist_ok=True)
     for path, text in zip(written, (lines, details), strict=False):
         path.write_text("\n".join(text).rstrip() + "\n")
     return written
 
 
-def _standing(all_found: list[Found]) -> list[str]:
-    rows = [row for found in all_found for row in report_tables.standing(found)]
+def _write_standing(all_found: list[Findings]) -> list[str]:
+    rows = [row for found in all_found for row in report_tables.tabulate_standing(found)]
     if not rows:
         return []
     head = ["data (height)", "", "here", "best published", ""]
@@ -73,35 +75,41 @@ def _standing(all_found: list[Found]) -> list[str]:
         "By the mean, of constant or of linear leaves as the row says. Published figures are those",
         "of their authors, on splits that may differ from those here.",
         "",
-        *report_tables.markdown(head, rows),
+        *report_tables.format_table(head, rows),
     ]
 
 
-def _body(found: Found) -> list[str]:
-    views: dict[str, Callable[[Found], list[str]]] = {
-        "curves": report_tables.curves,
-        "heights": report_tables.heights,
-        "sparsity": report_tables.sparsity,
+def _write_body(found: Findings) -> list[str]:
+    views: dict[str, Callable[[Findings], list[str]]] = {
+        "curves": report_tables.tabulate_curves,
+        "heights": report_tables.tabulate_heights,
+        "sparsity": report_tables.tabulate_sparsity,
     }
     if found.experiment.view in views:
         return views[found.experiment.view](found)
-    lines = report_tables.scores(found)
+    lines = report_tables.tabulate_scores(found)
     if found.experiment.extra:
-        lines += report_tables.extras(found)
-    tested = report_tables.tests(found)
+        lines += report_tables.tabulate_extras(found)
+    tested = report_tables.tabulate_tests(found)
     if tested:
         lines += [f"Differences at the level of {LEVEL}:", "", *tested]
     return lines
 
 
-def _picture(found: Found, folder: Path) -> Path | None:
-    draw = {"curves": figures.curves, "heights": figures.heights, "soft": figures.cost}
+def _draw(found: Findings, folder: Path) -> Path | None:
+    from dgtrees.paper import figures  # matplotlib, without which the pages can be written
+
+    draw = {
+        "curves": figures.draw_curves,
+        "heights": figures.draw_heights,
+        "soft": figures.draw_cost,
+    }
     view = found.experiment.view
     path = folder / f"{found.experiment.name}.png"
     return path if view in draw and draw[view](found, path) else None
 
 
-def _progress(known: dict[str, Experiment], folder: Path) -> list[str]:
+def _write_progress(known: dict[str, Experiment], folder: Path) -> list[str]:
     rows = []
     for experiment in known.values():
         counts = count(experiment, folder)
@@ -119,7 +127,7 @@ def _progress(known: dict[str, Experiment], folder: Path) -> list[str]:
         "**How far it is.** Three runs of everything are declared, ten of DGT where a fit takes\n"
         "less than a minute (three where classes are shown by height); `--seeds` asks for more."
     )
-    return [text, "", *report_tables.markdown(head, rows)]
+    return [text, "", *report_tables.format_table(head, rows)]
 
 
 def count(experiment: Experiment, folder: Path) -> dict[str, int]:
@@ -127,15 +135,15 @@ def count(experiment: Experiment, folder: Path) -> dict[str, int]:
 
     Records count although the data may be absent where the report is written.
     """
-    made = [(cell.dataset, cell.record(folder) is not None) for cell in cells(experiment)]
-    absent = {name for name in experiment.datasets if not present(name)}
+    made = [(cell.dataset, cell.read_record(folder) is not None) for cell in list_cells(experiment)]
+    absent = {name for name in experiment.datasets if not is_present(name)}
     done = sum(there for _, there in made)
     lost = sum(name in absent and not there for name, there in made)
     return {"cells": len(made) - lost, "done": done, "absent": lost}
 
 
-def _cost_text(made: Records) -> list[str]:
-    versions = (record["versions"].items() for found in made.made.values() for record in found)
+def _write_costs(made: Records) -> list[str]:
+    versions = (record["versions"].items() for found in made.by_method.values() for record in found)
     used = sorted({f"{name} {version}" for items in versions for name, version in items})
     return [
         "What every method was trained with, the settings that it was chosen from, and what a run",
@@ -147,7 +155,7 @@ def _cost_text(made: Records) -> list[str]:
     ]
 
 
-def _described(found: Found) -> list[str]:
+def _describe_methods(found: Findings) -> list[str]:
     experiment = found.experiment
     lines = [f"## {experiment.heading}", ""]
     for method in experiment.methods.values():
@@ -156,15 +164,15 @@ def _described(found: Found) -> list[str]:
         elif method.about:
             once = " Chosen with seed 0 for all seeds." if method.choose == "first seed" else ""
             lines.append(f"* **{method.title}**: {method.about}{once}")
-    return [*lines, "", *report_tables.settings(found)]
+    return [*lines, "", *report_tables.tabulate_settings(found)]
 
 
-def _absent(known: dict[str, Experiment], made: Records) -> list[str]:
+def _list_absent(known: dict[str, Experiment], made: Records) -> list[str]:
     names = dict.fromkeys(name for e in known.values() for name in e.datasets)
-    recorded = {dataset for _, dataset, _ in made.made}
+    recorded = {dataset for _, dataset, _ in made.by_method}
     lines = ["## Data sets that are absent", ""]
     for name in names:
-        if not present(name) and name not in recorded:
-            why = why_absent().get(name, "its files are not in the data folder")
+        if not is_present(name) and name not in recorded:
+            why = CATALOG[name].why_absent or "its files are not in the data folder"
             lines.append(f"* {facts(name).title}: {why}.")
     return [*lines, ""] if len(lines) > 2 else []

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dgtrees.paper import statistics
-from dgtrees.paper.experiment import Experiment, Records, at
+from dgtrees.paper.cells import Records
+from dgtrees.paper.experiment import Experiment, specialise
 from dgtrees.paper.splits import facts
 from dgtrees.paper.statistics import Summary
 
@@ -18,7 +19,7 @@ _MOST_COLUMNS = 8
 
 
 @dataclass(frozen=True)
-class Found:
+class Findings:
     """An experiment and the records of all."""
 
     experiment: Experiment
@@ -30,12 +31,12 @@ class Found:
         method = self.experiment.methods[name]
         for other in (self.known[other] for other in method.reuse):
             if dataset in other.datasets:
-                return self.made.of(other, dataset, other.methods[name])
-        return self.made.of(self.experiment, dataset, method, height)
+                return self.made.select(other, dataset, other.methods[name])
+        return self.made.select(self.experiment, dataset, method, height)
 
     def summary(self, dataset: str, method: str, height: int | None = None) -> Summary | None:
         """Of the test scores."""
-        return statistics.of_records(self.records(dataset, method, height))
+        return statistics.summarise_records(self.records(dataset, method, height))
 
     def datasets(self) -> list[str]:
         """Those with at least one record."""
@@ -51,19 +52,19 @@ class Found:
         return {name: method.title for name, method in self.experiment.methods.items()}
 
 
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """A table; numbers are right of their column's name."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
 
 
-def named(found: Found, dataset: str) -> str:
+def name_data_set(found: Findings, dataset: str) -> str:
     """A data set, with its height where all trees have the same."""
     known = facts(dataset)
     return f"{known.title} ({known.height})" if found.experiment.one_height else known.title
 
 
-def scores(found: Found) -> list[str]:
+def tabulate_scores(found: Findings) -> list[str]:
     """Means and deviations here, with the paper's below; the best are bold as in the paper."""
     experiment = found.experiment
     since = any("since" in table for table in experiment.published.values())
@@ -72,24 +73,28 @@ def scores(found: Found) -> list[str]:
     for dataset in found.datasets():
         table = experiment.published.get(dataset, {})
         latest = [table.get("since", NOTHING)] * since
-        rows.append([named(found, dataset), "here", *_here(found, dataset), *latest])
+        rows.append(
+            [name_data_set(found, dataset), "here", *_format_scores(found, dataset), *latest]
+        )
         if any(isinstance(entry, list) for entry in table.values()):
-            paper = [_published(table, method.paper) for method in experiment.methods.values()]
+            paper = [
+                _format_published(table, method.paper) for method in experiment.methods.values()
+            ]
             rows.append(["", "paper", *paper, *[""] * since])
     if len(rows) == 1:
         return []
     if len(experiment.methods) > _MOST_COLUMNS:  # few data sets, then: they become the columns
         titles = [f"{row[0] or rows[i][0]}, {row[1]}" for i, row in enumerate(rows[1:])]
         rows = [["", *titles], *map(list, list(zip(*rows, strict=True))[2:])]
-    return markdown(rows[0], rows[1:])
+    return format_table(rows[0], rows[1:])
 
 
-def _here(found: Found, dataset: str) -> list[str]:
-    """One text a method: mean, deviation and number of runs."""
+def _format_scores(found: Findings, dataset: str) -> list[str]:
+    """One text per method: mean, deviation and number of runs."""
     known = facts(dataset)
     here = {name: found.summary(dataset, name) for name in found.methods()}
     tested = {name: s for name, s in here.items() if s is not None and s.n > 1}
-    bold = statistics.best(tested, known.metric)
+    bold = statistics.find_best(tested, known.metric)
     texts = []
     for name, value in here.items():
         if value is None:
@@ -100,14 +105,14 @@ def _here(found: Found, dataset: str) -> list[str]:
     return texts
 
 
-def _published(table: dict[str, Any], column: str) -> str:
+def _format_published(table: dict[str, Any], column: str) -> str:
     if column not in table:
         return NOTHING
     mean, sd = table[column]
     return f"{mean:.{2 if mean > 1 else 3}f} ± {sd:g}"
 
 
-def standing(found: Found) -> list[list[str]]:
+def tabulate_standing(found: Findings) -> list[list[str]]:
     """Rows that set the default recipe beside the best published single hard tree."""
     experiment, rows = found.experiment, []
     shown = {
@@ -117,20 +122,20 @@ def standing(found: Found) -> list[list[str]]:
     }
     for dataset in found.datasets():
         known = facts(dataset)
-        rival: Any = experiment.published.get(dataset, {}).get("best")
-        for name, title in shown.items() if rival else ():
+        leader: Any = experiment.published.get(dataset, {}).get("best")
+        for name, title in shown.items() if leader else ():
             here = found.summary(dataset, name)
             if here is not None:
-                ahead = (here.mean < rival["figure"]) == (known.metric == "rmse")
-                published = f"{rival['figure']:.{known.digits}f} ({rival['by']})"
+                ahead = (here.mean < leader["figure"]) == (known.metric == "rmse")
+                published = f"{leader['figure']:.{known.digits}f} ({leader['by']})"
                 scored = f"{here.text(known.digits)} ({here.runs()})"
                 mark = "ahead" if ahead else "behind"
-                rows.append([named(found, dataset), title, scored, published, mark])
+                rows.append([name_data_set(found, dataset), title, scored, published, mark])
     return rows
 
 
-def tests(found: Found) -> list[str]:
-    """For each of our rows, the data sets on which it is better or worse than its rivals."""
+def tabulate_tests(found: Findings) -> list[str]:
+    """For each of our rows, the data sets on which it is better or worse than its baselines."""
     experiment, rows = found.experiment, []
     ours = [*experiment.ours, *(a for m in experiment.methods.values() for a in m.against)]
     for name in dict.fromkeys(ours):
@@ -138,31 +143,31 @@ def tests(found: Found) -> list[str]:
         for other, method in experiment.methods.items():
             if other not in ours and name in (method.against or experiment.ours):
                 theirs = lambda d, o=other: found.summary(d, o)  # noqa: E731
-                rows.append(_tested(found, name, f"{mine.title}, against {method.title}", theirs))
+                rows.append(_compare(found, name, f"{mine.title}, against {method.title}", theirs))
         if mine.paper:
-            theirs = lambda d, c=mine.paper: statistics.published(  # noqa: E731
+            theirs = lambda d, c=mine.paper: statistics.summarise_published(  # noqa: E731
                 experiment.published.get(d, {}).get(c)
             )
             title = f"{mine.title}, against the paper's figure"
-            rows.append(_tested(found, name, title, theirs))
+            rows.append(_compare(found, name, title, theirs))
     rows = [row for row in rows if any(row[1:])]
-    return markdown(["", "better", "no significant difference", "worse"], rows) if rows else []
+    return format_table(["", "better", "no significant difference", "worse"], rows) if rows else []
 
 
-def _tested(
-    found: Found, name: str, title: str, theirs: Callable[[str], Summary | None]
+def _compare(
+    found: Findings, name: str, title: str, theirs: Callable[[str], Summary | None]
 ) -> list[str]:
     where: dict[str, list[str]] = {"better": [], "level": [], "worse": []}
     for dataset in found.datasets():
         a, b = found.summary(dataset, name), theirs(dataset)
         if a is not None and b is not None:
-            result = statistics.verdict(a, b, facts(dataset).metric)
+            result = statistics.compare(a, b, facts(dataset).metric)
             if result:
                 where[result].append(facts(dataset).title)
     return [title, *(", ".join(names) for names in where.values())]
 
 
-def extras(found: Found) -> list[str]:
+def tabulate_extras(found: Findings) -> list[str]:
     """Means of what else was measured, such as the cost of a prediction."""
     rows = []
     for dataset in found.datasets():
@@ -173,45 +178,47 @@ def extras(found: Found) -> list[str]:
                     f"{np.mean([r['details'][key] for r in made]):,.1f}"
                     for key in found.experiment.extra
                 ]
-                rows.append([named(found, dataset), title, *means])
+                rows.append([name_data_set(found, dataset), title, *means])
     titles = {"leaves_reached": "leaves reached", "flops": "multiply-adds"}
     head = ["data (height)", "", *(titles[key] for key in found.experiment.extra)]
-    return markdown(head, rows) if rows else []
+    return format_table(head, rows) if rows else []
 
 
-def curves(found: Found) -> list[str]:
-    """Held-out scores by number of queries, a table a data set."""
+def tabulate_curves(found: Findings) -> list[str]:
+    """Held-out scores by number of queries, one table per data set."""
     lines: list[str] = []
     for dataset in found.datasets():
         made = {name: found.records(dataset, name) for name in found.methods()}
-        ends = sorted({end for records in made.values() for r in records for end in _queries(r)})
+        ends = sorted(
+            {end for records in made.values() for r in records for end in _get_queries(r)}
+        )
         rows = []
         for name, title in found.methods().items():
             if made[name]:
-                points = [_at(made[name], end, facts(dataset).digits) for end in ends]
+                points = [_format_mean(made[name], end, facts(dataset).digits) for end in ends]
                 rows.append([title, str(len(made[name])), *points])
         lines += [f"**{facts(dataset).title}**, mean of held-out scores after so many queries:", ""]
-        lines += markdown(["", "seeds", *(f"{end:,}" for end in ends)], rows)
+        lines += format_table(["", "seeds", *(f"{end:,}" for end in ends)], rows)
         since = found.experiment.published.get(dataset, {}).get("since")
         lines += [f"{since}.", ""] if since else []
     return lines
 
 
-def _queries(record: dict[str, Any]) -> list[int]:
+def _get_queries(record: dict[str, Any]) -> list[int]:
     queries: list[int] = record["details"]["curve"].get("queries", [])
     return queries
 
 
-def _at(made: list[dict[str, Any]], end: int, digits: int) -> str:
+def _format_mean(made: list[dict[str, Any]], end: int, digits: int) -> str:
     values = [
-        r["details"]["curve"]["held_out"][_queries(r).index(end)]
+        r["details"]["curve"]["held_out"][_get_queries(r).index(end)]
         for r in made
-        if end in _queries(r)
+        if end in _get_queries(r)
     ]
     return f"{np.mean(values):.{digits}f}" if values else NOTHING
 
 
-def heights(found: Found) -> list[str]:
+def tabulate_heights(found: Findings) -> list[str]:
     """Scores by height."""
     rows = []
     for dataset in found.datasets():
@@ -222,10 +229,10 @@ def heights(found: Found) -> list[str]:
                 texts = [f"{v.text(digits)} ({v.runs()})" if v else NOTHING for v in values]
                 rows.append([facts(dataset).title, title, *texts])
     head = ["data", "", *(f"height {h}" for h in found.experiment.heights)]
-    return markdown(head, rows) if rows else []
+    return format_table(head, rows) if rows else []
 
 
-def sparsity(found: Found) -> list[str]:
+def tabulate_sparsity(found: Findings) -> list[str]:
     """Inner nodes that a training row comes to."""
     rows = []
     for dataset in found.datasets():
@@ -240,12 +247,12 @@ def sparsity(found: Found) -> list[str]:
             else:
                 cells.append(NOTHING)
         paper = found.experiment.published.get(dataset, {}).get("nodes", NOTHING)
-        rows.append([named(found, dataset), *cells, paper])
+        rows.append([name_data_set(found, dataset), *cells, paper])
     head = ["data (height)", *found.methods().values(), "paper, its best model"]
-    return markdown(head, rows) if rows else []
+    return format_table(head, rows) if rows else []
 
 
-def settings(found: Found) -> list[str]:
+def tabulate_settings(found: Findings) -> list[str]:
     """What was chosen, and what it took."""
     experiment, rows = found.experiment, []
     for dataset in found.datasets():
@@ -260,26 +267,26 @@ def settings(found: Found) -> list[str]:
                     [
                         where,
                         method.title,
-                        _settings(made),
-                        f"{len(at(method, dataset).grid)}",
+                        _format_settings(made),
+                        f"{len(specialise(method, dataset).grid)}",
                         f"{np.mean([c['fit_seconds'] for c in cost]):.1f}",
                         f"{np.max([c['seconds'] for c in cost]):.0f}",
                         f"{np.max([c['memory_added_mb'] for c in cost]):.0f}",
                     ]
                 )
     head = ["data", "", "settings", "tried", "s a fit", "s a cell, most", "MB, most"]
-    return markdown(head, rows) if rows else []
+    return format_table(head, rows) if rows else []
 
 
-def _settings(made: list[dict[str, Any]]) -> str:
+def _format_settings(made: list[dict[str, Any]]) -> str:
     """Settings of all seeds where they agree; else the first seed's, and that others differ."""
     all_of_them = [
-        ", ".join(f"{k}={_shown(v)}" for k, v in sorted(r["settings"].items())) for r in made
+        ", ".join(f"{k}={_format_value(v)}" for k, v in sorted(r["settings"].items())) for r in made
     ]
     return all_of_them[0] + (" (seed 0's)" if len(set(all_of_them)) > 1 else "")
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, list):
-        return "[" + " ".join(_shown(v) for v in value) + "]"
+        return "[" + " ".join(_format_value(v) for v in value) + "]"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from dgtrees.paper import splits
+from dgtrees.paper.cells import Cell
 from dgtrees.paper.costs import Costs
-from dgtrees.paper.experiment import Cell
 
 _LIMIT = 45 * 60.0
 """Seconds after which a cell is given up: something is wrong with it."""
@@ -56,10 +56,10 @@ def run(
     `watch` is called after every cell, with its record or None where it failed.
     """
     outcome, started = Outcome(), time.monotonic()
-    here = {name: splits.present(name) for name in {cell.dataset for cell in cells}}
+    here = {name: splits.is_present(name) for name in {cell.dataset for cell in cells}}
     costs = Costs(folder)
     for cell in cells:
-        if cell.record(folder) is not None:
+        if cell.read_record(folder) is not None:
             outcome.before.append(cell)
         elif not here[cell.dataset]:
             outcome.absent.append(cell)
@@ -71,14 +71,14 @@ def run(
         while outcome.left or processes.running:
             late = budget is not None and time.monotonic() - started >= budget
             while len(processes.running) < jobs and not late:
-                ready = next((cell for cell in outcome.left if _ready(cell, folder)), None)
+                ready = next((cell for cell in outcome.left if _is_ready(cell, folder)), None)
                 if ready is None:
                     break
                 outcome.left.remove(ready)
                 processes.start(ready)
             if not processes.running:
                 break
-            for cell, record in processes.finished():
+            for cell, record in processes.collect():
                 (outcome.done if record else outcome.failed).append(cell)
                 if record:
                     costs.add(record)
@@ -87,8 +87,8 @@ def run(
     return outcome
 
 
-def _ready(cell: Cell, folder: Path) -> bool:
-    return cell.source is None or cell.source.record(folder) is not None
+def _is_ready(cell: Cell, folder: Path) -> bool:
+    return cell.source is None or cell.source.read_record(folder) is not None
 
 
 class _Processes:
@@ -105,7 +105,7 @@ class _Processes:
         changes = dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": os.pathsep.join(paths)}
         self.before = {name: os.environ.get(name) for name in changes}
         os.environ.update(changes)
-        # The first use of an optimiser of torch, which the rivals have, imports `torch._dynamo`.
+        # The first use of an optimiser of torch, which the baselines have, imports `torch._dynamo`.
         self.context.set_forkserver_preload(["torch", "torch._dynamo", "dgtrees.paper.work"])
         return self
 
@@ -120,11 +120,11 @@ class _Processes:
                 os.environ[name] = value
 
     def start(self, cell: Cell) -> None:
-        process = self.context.Process(target=_work, args=(cell, self.folder), daemon=True)
+        process = self.context.Process(target=_run_cell, args=(cell, self.folder), daemon=True)
         process.start()
         self.running[process.sentinel] = (process, cell, time.monotonic())
 
-    def finished(self) -> list[tuple[Cell, dict[str, Any] | None]]:
+    def collect(self) -> list[tuple[Cell, dict[str, Any] | None]]:
         """The cells that have ended since, after waiting for one; with their records."""
         ended = wait(list(self.running), timeout=1.0)
         found = []
@@ -135,11 +135,13 @@ class _Processes:
             if sentinel in ended or late:
                 process.join()
                 del self.running[sentinel]
-                found.append((cell, cell.record(self.folder) if process.exitcode == 0 else None))
+                found.append(
+                    (cell, cell.read_record(self.folder) if process.exitcode == 0 else None)
+                )
         return found
 
 
-def _work(cell: Cell, folder: Path) -> None:
+def _run_cell(cell: Cell, folder: Path) -> None:
     """In a process of its own: run a cell and write its record."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     from dgtrees.paper import work

@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,27 +57,20 @@ def facts(name: str) -> Facts:
     return Facts(known.title, known.metric, height, known.rows, known.shuffles)
 
 
-def present(name: str) -> bool:
+def is_present(name: str) -> bool:
     """Whether its files are there."""
     return name in BUNDLED or status(name, data_folder()).present
 
 
-@cache
-def why_absent() -> dict[str, str]:
-    """Why data sets of the paper may not be at hand."""
-    given: dict[str, str] = tomllib.loads((Path(__file__).parent / "absent.toml").read_text())
-    return given
-
-
-def parts(name: str, seed: int) -> Split:
+def load_parts(name: str, seed: int) -> Split:
     """The three parts; seed s also means shuffle s of sets that have no test part of their own."""
     if name in BUNDLED:
-        return _bundled(name)
+        return _load_bundled(name)
     shuffle = seed % facts(name).shuffles
-    return _kept(name, shuffle) if name in _KEPT else load(name, shuffle, data_folder())
+    return _load_kept(name, shuffle) if name in _KEPT else load(name, shuffle, data_folder())
 
 
-def _kept(name: str, shuffle: int) -> Split:
+def _load_kept(name: str, shuffle: int) -> Split:
     """The parts from a file of the temporary folder, which is made if it is not there."""
     sources = sorted(p for p in status(name, data_folder()).folder.rglob("*") if p.is_file())
     state = [(str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in sources]
@@ -99,7 +90,7 @@ def _kept(name: str, shuffle: int) -> Split:
     return Split(name, **wide)
 
 
-def _bundled(name: str) -> Split:
+def _load_bundled(name: str) -> Split:
     from sklearn import datasets
 
     read: Callable[..., Any] = getattr(datasets, f"load_{name}")

@@ -34,25 +34,25 @@ class Summary:
         return "seeds " + ", ".join(map(str, self.seeds))
 
 
-def summary(values: Sequence[float], seeds: Sequence[int] = ()) -> Summary:
-    """Of one number a run; the deviation is the sample's.
+def summarise(values: Sequence[float], seeds: Sequence[int] = ()) -> Summary:
+    """Summarise one number per run; the deviation is the sample's.
 
-    >>> summary([1.0, 2.0, 3.0])
+    >>> summarise([1.0, 2.0, 3.0])
     Summary(mean=2.0, sd=1.0, n=3, seeds=())
     """
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     return Summary(float(np.mean(values)), spread, len(values), tuple(seeds))
 
 
-def of_records(records: list[dict[str, Any]]) -> Summary | None:
+def summarise_records(records: list[dict[str, Any]]) -> Summary | None:
     """Of the test scores; None where there are none, or where a run has diverged."""
     scores = [record["scores"]["test"] for record in records]
     if not scores or None in scores:
         return None
-    return summary(scores, [record["seed"] for record in records])
+    return summarise(scores, [record["seed"] for record in records])
 
 
-def published(figure: Sequence[float] | None) -> Summary | None:
+def summarise_published(figure: Sequence[float] | None) -> Summary | None:
     """A mean and deviation of the paper's."""
     return None if figure is None else Summary(figure[0], figure[1], _PAPER_RUNS)
 
@@ -66,7 +66,7 @@ def p_value(a: Summary, b: Summary) -> float | None:
     return float(stats.ttest_ind_from_stats(a.mean, a.sd, a.n, b.mean, b.sd, b.n).pvalue)
 
 
-def verdict(a: Summary, b: Summary, metric: str) -> str | None:
+def compare(a: Summary, b: Summary, metric: str) -> str | None:
     """Whether a is "better" than b, "worse", or "level" at the level of significance."""
     p = p_value(a, b)
     if p is None:
@@ -76,13 +76,13 @@ def verdict(a: Summary, b: Summary, metric: str) -> str | None:
     return "better" if (a.mean < b.mean) == (metric == "rmse") else "worse"
 
 
-def best(found: dict[str, Summary], metric: str) -> set[str]:
+def find_best(found: dict[str, Summary], metric: str) -> set[str]:
     """The best of several, and those that it is not significantly better than; none of one."""
     if len(found) < 2:
         return set()
     sign = 1.0 if metric == "rmse" else -1.0
     first = min(found, key=lambda name: sign * found[name].mean)
-    level = {n for n, s in found.items() if verdict(found[first], s, metric) == "level"}
+    level = {n for n, s in found.items() if compare(found[first], s, metric) == "level"}
     return {first} | level
 
 

@@ -23,43 +23,43 @@ _TEST_ROWS = 10_000
 _MARGIN = 0.05
 """How far beyond the targets actions may go, as a share of their range: what is best is unknown."""
 _FAR = 1000.0
-"""Bounds of rivals that the paper runs without any, in units of the targets' range."""
+"""Bounds of baselines that the paper runs without any, in units of the targets' range."""
 _HUBER = 0.1
 """Where the Huber loss goes from squared to linear, as a share of the targets' range."""
 
 
-def _bandit_recipe(name: str, kind: str, changes: dict[str, Any]) -> Any:
+def _change_recipe(name: str, kind: str, changes: dict[str, Any]) -> Any:
     return replace(RECIPES[name][kind], **changes)
 
 
-def _dgt(n_actions: int, height: int, seed: int, settings: dict[str, Any]) -> Any:
+def _make_dgt(n_actions: int, height: int, seed: int, settings: dict[str, Any]) -> Any:
     leaf, name = settings.pop("leaf", "constant"), settings.pop("recipe", "default")
-    recipe = _bandit_recipe(name, leaf, settings)
+    recipe = _change_recipe(name, leaf, settings)
     return DGTBandit(n_actions, height, leaf, recipe=recipe, random_state=seed)
 
 
-def _cbf(n_actions: int, height: int, seed: int, settings: dict[str, Any]) -> Any:
+def _make_cbf(n_actions: int, height: int, seed: int, settings: dict[str, Any]) -> Any:
     return ContextualBanditForest(n_actions, **settings, random_state=seed)
 
 
-def _vw(n_actions: int, height: int, seed: int, settings: dict[str, Any]) -> Any:
+def _make_vw(n_actions: int, height: int, seed: int, settings: dict[str, Any]) -> Any:
     return VWBandit(n_actions, settings["options"], random_state=seed)
 
 
-CLASSES: dict[str, Callable[..., Any]] = {"dgt-bandit": _dgt, "cbf": _cbf, "vw": _vw}
+CLASSES: dict[str, Callable[..., Any]] = {"dgt-bandit": _make_dgt, "cbf": _make_cbf, "vw": _make_vw}
 
 
-def _dgt_values(feedback: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
+def _make_dgt_values(feedback: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
     leaf, name = settings.pop("leaf", "linear"), settings.pop("recipe", "default")
     delta = settings.pop("delta", None)
-    recipe = _bandit_recipe(name, f"continuous, {leaf}", settings)
+    recipe = _change_recipe(name, f"continuous, {leaf}", settings)
     return DGTContinuousBandit(
         -_MARGIN, 1.0 + _MARGIN, height, leaf,
         feedback=feedback, delta=delta, recipe=recipe, random_state=seed,
     )  # fmt: skip
 
 
-def _linear_values(feedback: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
+def _make_linear_values(feedback: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
     margin = _FAR if settings.get("recipe") == "paper" else _MARGIN
     return LinearContinuousBandit(
         -margin, 1.0 + margin, feedback=feedback, random_state=seed, **settings
@@ -67,8 +67,8 @@ def _linear_values(feedback: str, height: int, seed: int, settings: dict[str, An
 
 
 VALUES: dict[str, Callable[..., Any]] = {
-    "dgt-continuous": _dgt_values,
-    "linear-continuous": _linear_values,
+    "dgt-continuous": _make_dgt_values,
+    "linear-continuous": _make_linear_values,
 }
 QUICK: dict[str, dict[str, Any]] = {
     **{kind: {"queries": [100, 300]} for kind in CLASSES},
@@ -80,7 +80,7 @@ _NOT_ITS_OWN = ("queries", "passes", "standardise", "loss", "feedback", "height"
 """Settings of the stream, not of the policy."""
 
 
-def made(kind: str, height: int, seed: int, settings: dict[str, Any], n_actions: int) -> Any:
+def make_policy(kind: str, height: int, seed: int, settings: dict[str, Any], n_actions: int) -> Any:
     """A policy of these settings that knows nothing yet."""
     own = {name: value for name, value in settings.items() if name not in _NOT_ITS_OWN}
     height = settings.get("height", height)
@@ -89,23 +89,23 @@ def made(kind: str, height: int, seed: int, settings: dict[str, Any], n_actions:
     return VALUES[kind](settings["feedback"], height, seed, own)
 
 
-def run(kind: str, height: int, seed: int, settings: dict, data: Split, final: bool) -> dict:
+def run_stream(kind: str, height: int, seed: int, settings: dict, data: Split, final: bool) -> dict:
     """One stream: score at its end, and the curve there."""
     X, y, X_test, y_test = data.X_train, data.y_train, data.X_val, data.y_val
     if final:
         X, y = np.concatenate([X, data.X_val]), np.concatenate([y, data.y_val])
         X_test, y_test = data.X_test, data.y_test
-    play = _classes if kind in CLASSES else _values
+    play = _run_classes if kind in CLASSES else _run_values
     return play(kind, height, seed, settings, (X, y), (X_test, y_test))
 
 
-def _classes(kind: str, height: int, seed: int, settings: dict, stream: Any, test: Any) -> dict:
+def _run_classes(kind: str, height: int, seed: int, settings: dict, stream: Any, test: Any) -> dict:
     (X, y), (X_test, y_test) = stream, (rows[:_TEST_ROWS] for rows in test)
     if settings.get("standardise"):
         centre, spread = X.mean(axis=0), X.std(axis=0)
         spread = np.where(spread > 0, spread, 1.0)
         X, X_test = (X - centre) / spread, (X_test - centre) / spread
-    policy = made(kind, height, seed, settings, len(np.unique(y)))
+    policy = make_policy(kind, height, seed, settings, len(np.unique(y)))
     curve = simulate(
         policy, X, y,
         X_test=X_test, y_test=y_test, checkpoints=settings["queries"], random_state=seed,
@@ -121,13 +121,13 @@ def _classes(kind: str, height: int, seed: int, settings: dict, stream: Any, tes
     }
 
 
-def _values(kind: str, height: int, seed: int, settings: dict, stream: Any, test: Any) -> dict:
+def _run_values(kind: str, height: int, seed: int, settings: dict, stream: Any, test: Any) -> dict:
     (X, y), (X_test, y_test) = stream, test
     low, width = y.min(), y.max() - y.min()
     scaled = (y - low) / width
     ends = [max(1, round(passes * len(X))) for passes in settings["passes"]]
     loss = settings.get("loss", "squared")
-    policy = made(kind, height, seed, settings, 1)
+    policy = make_policy(kind, height, seed, settings, 1)
     curve = simulate(
         policy, X, scaled,
         X_test=X_test, y_test=(y_test - low) / width,

@@ -33,7 +33,7 @@ from dgtrees.paper.baselines import (
     TELRegressor,
 )
 from dgtrees.paper.catalog import Split
-from dgtrees.paper.experiment import preset
+from dgtrees.paper.cells import find_preset
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class Kind:
     """Whether its fit takes validation rows, to choose an epoch or a pass by."""
 
 
-def _tree(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
+def _make_tree(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
     """Our estimators: settings that are no parameters of theirs change the recipe."""
     known = signature(kind).parameters
     own = {name: value for name, value in settings.items() if name in known}
     changes = {name: value for name, value in settings.items() if name not in known}
-    recipe = preset(task, own)
+    recipe = find_preset(task, own)
     own.pop("recipe", None)
     unknown = set(changes) - {field.name for field in fields(Recipe)}
     if unknown:
@@ -62,26 +62,28 @@ def _tree(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]
     return kind(recipe=replace(recipe, **changes), **options)
 
 
-def _plain(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
+def _make_plain(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
     options = {"max_depth": height, "random_state": seed} | settings
     return kind(**options)
 
 
-def _cart(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
+def _make_cart(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
     # The trees of a library that is not ours: 0 stands for no limit, which TOML cannot say.
     options = {"max_depth": height} | settings
     return kind(random_state=seed, **options | {"max_depth": options["max_depth"] or None})
 
 
-def _ridge(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
+def _make_ridge(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
     return make_pipeline(StandardScaler(), kind(**settings))
 
 
-def _random_forest(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
+def _make_random_forest(
+    kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]
+) -> Any:
     return kind(random_state=seed, n_jobs=1, **settings)
 
 
-def _adaboost(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
+def _make_adaboost(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
     settings = dict(settings)
     depth = settings.pop("max_depth", height)
     tree = DecisionTreeRegressor if task == "regression" else DecisionTreeClassifier
@@ -106,7 +108,7 @@ class _Boosted:
         return self.classes_[answer] if self.labels else answer
 
 
-def _xgboost(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
+def _make_xgboost(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
     import xgboost
 
     options = {"max_depth": height, "early_stopping_rounds": 30} | settings
@@ -117,21 +119,21 @@ def _xgboost(kind: Any, task: str, height: int, seed: int, settings: dict[str, A
 _EPOCHS = {"max_epochs": 2}
 _FEW = {"n_estimators": 2}
 KINDS: dict[str, Kind] = {
-    "dgt": Kind(_tree, DGTRegressor, DGTClassifier, _EPOCHS | {"tries": 1}, True),
-    "tao": Kind(_plain, TAORegressor, TAOClassifier, {"n_passes": 1}, True),
-    "lcn": Kind(_plain, LCNRegressor, LCNClassifier, _EPOCHS, True),
-    "tel": Kind(_plain, TELRegressor, TELClassifier, _EPOCHS, True),
-    "pat": Kind(_plain, PATRegressor, PATClassifier, _EPOCHS, True),
-    "ridge": Kind(_ridge, Ridge, None, {}),
-    "cart": Kind(_cart, DecisionTreeRegressor, DecisionTreeClassifier, {}),
-    "dgt-forest": Kind(_tree, DGTForestRegressor, DGTForestClassifier, _EPOCHS | _FEW),
-    "xgboost": Kind(_xgboost, "XGBRegressor", "XGBClassifier", _FEW, True),
-    "adaboost": Kind(_adaboost, AdaBoostRegressor, AdaBoostClassifier, _FEW),
-    "random-forest": Kind(_random_forest, RandomForestRegressor, RandomForestClassifier, _FEW),
+    "dgt": Kind(_make_tree, DGTRegressor, DGTClassifier, _EPOCHS | {"tries": 1}, True),
+    "tao": Kind(_make_plain, TAORegressor, TAOClassifier, {"n_passes": 1}, True),
+    "lcn": Kind(_make_plain, LCNRegressor, LCNClassifier, _EPOCHS, True),
+    "tel": Kind(_make_plain, TELRegressor, TELClassifier, _EPOCHS, True),
+    "pat": Kind(_make_plain, PATRegressor, PATClassifier, _EPOCHS, True),
+    "ridge": Kind(_make_ridge, Ridge, None, {}),
+    "cart": Kind(_make_cart, DecisionTreeRegressor, DecisionTreeClassifier, {}),
+    "dgt-forest": Kind(_make_tree, DGTForestRegressor, DGTForestClassifier, _EPOCHS | _FEW),
+    "xgboost": Kind(_make_xgboost, "XGBRegressor", "XGBClassifier", _FEW, True),
+    "adaboost": Kind(_make_adaboost, AdaBoostRegressor, AdaBoostClassifier, _FEW),
+    "random-forest": Kind(_make_random_forest, RandomForestRegressor, RandomForestClassifier, _FEW),
 }
 
 
-def made(kind: str, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
+def make_model(kind: str, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
     """A model of these settings, untrained."""
     settings = {key: tuple(v) if isinstance(v, list) else v for key, v in settings.items()}
     settings.pop("rows", None)
@@ -140,15 +142,17 @@ def made(kind: str, task: str, height: int, seed: int, settings: dict[str, Any])
     return known.make(estimator, task, height, seed, settings)
 
 
-def fitted(kind: str, task: str, height: int, seed: int, settings: dict, data: Split) -> Any:
+def fit_model(kind: str, task: str, height: int, seed: int, settings: dict, data: Split) -> Any:
     """A model of these settings, trained on the training part or on what `rows` says."""
-    data = other_rows(data, settings.get("rows"))
+    data = select_rows(data, settings.get("rows"))
     validates = KINDS[kind].validates and len(data.y_val)
     held_out = {"X_val": data.X_val, "y_val": data.y_val} if validates else {}
-    return made(kind, task, height, seed, settings).fit(data.X_train, data.y_train, **held_out)
+    return make_model(kind, task, height, seed, settings).fit(
+        data.X_train, data.y_train, **held_out
+    )
 
 
-def other_rows(data: Split, rows: int | str | None) -> Split:
+def select_rows(data: Split, rows: int | str | None) -> Split:
     """The same split with a random part of the training rows, where there are more than `rows`.
 
     "all" trains on the validation rows too, as some authors do; nothing can be chosen on them then.
@@ -180,7 +184,7 @@ def score(model: Any, metric: str, X: np.ndarray, y: np.ndarray) -> float:
     return 100.0 * float(np.mean(guess == y))
 
 
-def details(model: Any, data: Split) -> dict[str, Any]:
+def describe_model(model: Any, data: Split) -> dict[str, Any]:
     """What else there is to know of a model: its size, what a prediction costs, what it took."""
     found: dict[str, Any] = {}
     tree: Any = getattr(model, "tree_", None)

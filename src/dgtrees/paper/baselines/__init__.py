@@ -1,4 +1,4 @@
-"""The paper's rivals, one file each; names are imported when they are first used."""
+"""The paper's baselines, one file each; names are imported when they are first used."""
 
 from __future__ import annotations
 

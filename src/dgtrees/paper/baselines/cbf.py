@@ -9,9 +9,9 @@ depth actions are dropped likewise until one is left. Trees differ in the variab
 nodes may use, in depth and in the slack epsilon; the action that most trees name is played, and
 all of them learn from it.
 
-"The original's" settings below are those of docs/rivals_cbf.md, which names their source.
+"The original's" settings below are those of docs/baselines_cbf.md, which names their source.
 
-This module cuts features into bins and keeps the manners; the trees are `tree/forest_bandit.py`.
+This module cuts features into bins and has the interface; the trees are `tree/forest_bandit.py`.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ class ContextualBanditForest:
         random_state: int | np.random.Generator | None = None,
     ):
         self.n_actions = check_n_actions(n_actions)
-        self.n_trees = _whole("n_trees", n_trees, 1)
-        self.max_depth = _pair("max_depth", max_depth, whole=True)
-        self.epsilon = _pair("epsilon", epsilon, whole=False)
+        self.n_trees = _check_whole("n_trees", n_trees, 1)
+        self.max_depth = _check_pair("max_depth", max_depth, whole=True)
+        self.epsilon = _check_pair("epsilon", epsilon, whole=False)
         if not 0 < delta < 1:
             raise ValueError(f"delta must be between 0 and 1, got {delta!r}: try 0.05")
         if not 0 < narrowing < np.inf:
@@ -133,9 +133,9 @@ class ContextualBanditForest:
             raise ValueError(f"memory must be above 0 megabytes, got {memory!r}: try 256")
         self.delta, self.narrowing, self.memory = float(delta), float(narrowing), float(memory)
         self.max_features = max_features
-        self.n_bins = _whole("n_bins", n_bins, 2)
-        self.warm_up = _whole("warm_up", warm_up, 2)
-        self.max_nodes = _whole("max_nodes", max_nodes, 1)
+        self.n_bins = _check_whole("n_bins", n_bins, 2)
+        self.warm_up = _check_whole("warm_up", warm_up, 2)
+        self.max_nodes = _check_whole("max_nodes", max_nodes, 1)
         self.aggregation = aggregation
         self.random_state = random_state
         self._rng = np.random.default_rng(random_state)
@@ -145,7 +145,7 @@ class ContextualBanditForest:
         self.edges_: list[np.ndarray] | None = None
         if edges is not None:
             self._columns = len(edges)
-            self._start([_checked_edges(j, e) for j, e in enumerate(edges)])
+            self._start([_check_edges(j, e) for j, e in enumerate(edges)])
 
     def decide(self, x: ArrayLike) -> Decision:
         """The action for one row x (d,), with the probability it was chosen with."""
@@ -258,7 +258,7 @@ def bin_edges(column: np.ndarray, n_bins: int) -> np.ndarray:
 
 
 def one_hot_variables(edges: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Feature, lower and upper bound of one variable a bin; two bins need only one.
+    """Feature, lower and upper bound of one variable per bin; two bins need only one.
 
     >>> feature, low, high = one_hot_variables([np.array([0.5]), np.array([1.0, 2.0])])
     >>> feature.tolist(), low.tolist(), high.tolist()
@@ -275,7 +275,7 @@ def one_hot_variables(edges: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, 
     return np.array(feature, dtype=np.int64), np.array(low), np.array(high)
 
 
-def _checked_edges(j: int, edges: Any) -> np.ndarray:
+def _check_edges(j: int, edges: Any) -> np.ndarray:
     edges = np.asarray(edges, dtype=np.float64)
     if edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
         raise ValueError(
@@ -290,7 +290,7 @@ def _is_whole(value: Any, least: int) -> bool:
     return whole and value >= least
 
 
-def _whole(name: str, value: Any, least: int) -> int:
+def _check_whole(name: str, value: Any, least: int) -> int:
     if not _is_whole(value, least):
         raise ValueError(
             f"{name} must be a whole number of at least {least}, got {value!r}: "
@@ -299,7 +299,7 @@ def _whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def _pair(name: str, value: Any, *, whole: bool) -> tuple[Any, Any]:
+def _check_pair(name: str, value: Any, *, whole: bool) -> tuple[Any, Any]:
     """One value or a pair as a pair from low to high."""
     pair = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
     right = len(pair) == 2 and all(

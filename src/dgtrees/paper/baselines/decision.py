@@ -1,4 +1,4 @@
-"""What all bandit rivals share: the decision they return, and the checks of what comes back."""
+"""What all bandit baselines share: the decision they return, and the checks of what comes back."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def cart_tree(
         b = -float(np.nextafter(cart.threshold[node], np.inf))
         return w, b, cart.children_left[node], cart.children_right[node]
 
-    return _grown(0, split, X.shape[1], target.shape[1])
+    return _grow(0, split, X.shape[1], target.shape[1])
 
 
 def random_tree(
@@ -82,10 +82,10 @@ def random_tree(
             return None
         return w, -cut, (rows[~high], level + 1), (rows[high], level + 1)
 
-    return _grown((np.arange(len(X)), 0), split, X.shape[1], target.shape[1])
+    return _grow((np.arange(len(X)), 0), split, X.shape[1], target.shape[1])
 
 
-def _grown(
+def _grow(
     root: Any, split: Callable[[Any], Split | None], features: int, outputs: int
 ) -> ObliqueTree:
     """The tree that comes of splitting, in level order, until `split` says None."""

@@ -8,6 +8,7 @@ region's derivatives to its output, so they fill the leaves and leave every spli
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from dgtrees.estimators.tables import TreeEstimator
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
-from dgtrees.paper.baselines.soft import ABOVE_0, TorchRival
+from dgtrees.paper.baselines.torch_baseline import ABOVE_0, TorchBaseline
 from dgtrees.tables.examples import Examples
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ _PSEUDO_ROWS = 1.0
 """Rows' worth of the network's output in a leaf of the table."""
 
 
-class _LCN(TorchRival, TreeEstimator):
+@dataclass(eq=False, repr=False)
+class _LCN(TorchBaseline, TreeEstimator):
     """Locally constant network.
 
     Parameters
@@ -63,7 +65,7 @@ class _LCN(TorchRival, TreeEstimator):
     tree_ : ObliqueTree
         The tree on unscaled features, without leaves that no training row reaches.
     history_ : dict of list
-        Loss and, with validation rows, the hard tree's scores on them, an entry an epoch.
+        Loss and, with validation rows, the hard tree's scores on them, one entry per epoch.
     n_iter_, best_epoch_ : int
     """
 
@@ -76,43 +78,18 @@ class _LCN(TorchRival, TreeEstimator):
     _choices: ClassVar = {
         "optimizer": ("adam", "sgd"),
         "leaves": ("network", "table"),
-        "keep": ("best", "last"),
     }
 
-    def __init__(
-        self,
-        max_depth: int = 8,
-        *,
-        optimizer: str = "adam",
-        learning_rate: float = 1e-3,
-        unit_rate: float = 10.0,
-        dropout: float = 0.0,
-        leaves: str = "network",
-        hidden_layers: int = 1,
-        hidden_width: int = 256,
-        anneal: bool = True,
-        max_epochs: int = 100,
-        batch_size: int = 128,
-        keep: str = "best",
-        validation_fraction: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.unit_rate = unit_rate
-        self.dropout = dropout
-        self.leaves = leaves
-        self.hidden_layers = hidden_layers
-        self.hidden_width = hidden_width
-        self.anneal = anneal
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.keep = keep
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int = 8
+    _: KW_ONLY
+    optimizer: str = "adam"
+    learning_rate: float = 1e-3
+    unit_rate: float = 10.0
+    dropout: float = 0.0
+    leaves: str = "network"
+    hidden_layers: int = 1
+    hidden_width: int = 256
+    anneal: bool = True
 
     def _network(self, d: int, outputs: int, generator: torch.Generator) -> Any:
         from dgtrees.paper.baselines.lcn_network import LocallyConstantNetwork
@@ -141,11 +118,8 @@ class _LCN(TorchRival, TreeEstimator):
         sgd = torch.optim.SGD(groups, lr=rate, momentum=0.9, nesterov=True)
         return sgd, torch.optim.lr_scheduler.StepLR(sgd, step_size=20, gamma=0.5)
 
-    def _keeps_best(self) -> bool:
-        return bool(self.keep == "best")
-
     def _keep(self, network: Any, data: Any, train: Examples) -> None:
-        tree = data.unscaled(network.harden()).prune(np.asarray(train.X))
+        tree = data.unscale(network.harden()).prune(np.asarray(train.X))
         if self.leaves == "table":
             from dgtrees.learn.refine import refit_leaves
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dgtrees.paper.baselines.training import keep_mask, uniform_linear
+from dgtrees.paper.baselines.training import draw_mask, make_linear
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["LocallyConstantNetwork"]
@@ -55,7 +55,7 @@ class LocallyConstantNetwork(nn.Module):
         widths = [max_depth * (d + 1), *[hidden_width] * hidden_layers, outputs]
         layers: list[nn.Module] = []
         for i in range(hidden_layers + 1):
-            layers += [uniform_linear(widths[i], widths[i + 1], generator), nn.ReLU()]
+            layers += [make_linear(widths[i], widths[i + 1], generator), nn.ReLU()]
         self.output = nn.Sequential(*layers[:-1])
 
     def unit_parameters(self) -> list[nn.Parameter]:
@@ -80,9 +80,9 @@ class LocallyConstantNetwork(nn.Module):
         if self.dropout:
             # Weights are dropped row by row, and only where they decide; the slopes that g sees
             # are those of whole units.
-            kept = keep_mask((len(x), *self.weights.shape), self.dropout, self.generator)
+            kept = draw_mask((len(x), *self.weights.shape), self.dropout, self.generator)
             direct = ((kept * self.weights) @ x[:, :, None]).squeeze(2)
-            links = links * keep_mask(tuple(links.shape), self.dropout, self.generator)
+            links = links * draw_mask(tuple(links.shape), self.dropout, self.generator)
         active, slope = self._units(direct + self.bias, links)
         h = self.max_depth
         through = torch.linalg.solve_triangular(

@@ -50,7 +50,7 @@ class Scale:
         self.spread = np.where(spread <= 1e-12 * np.abs(X).max(axis=0), 1.0, spread)
 
     def design(self, X: np.ndarray) -> np.ndarray:
-        """Standardised rows with a column of ones, (rows, d + 1)."""
+        """Standardiser rows with a column of ones, (rows, d + 1)."""
         Z = np.clip((X - self.centre) / self.spread, -self.clip, self.clip)
         return np.concatenate([Z, np.ones((len(X), 1))], axis=1)
 

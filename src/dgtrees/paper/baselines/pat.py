@@ -8,13 +8,14 @@ what that cost.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dgtrees.estimators.tables import TreeEstimator
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
-from dgtrees.paper.baselines.soft import ABOVE_0, TorchRival
+from dgtrees.paper.baselines.torch_baseline import ABOVE_0, TorchBaseline
 from dgtrees.tables.examples import Examples
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["PATClassifier", "PATRegressor"]
 
 
-class _PAT(TorchRival, TreeEstimator):
+@dataclass(eq=False, repr=False)
+class _PAT(TorchBaseline, TreeEstimator):
     """Probabilistic tree with annealing.
 
     Parameters
@@ -53,7 +55,7 @@ class _PAT(TorchRival, TreeEstimator):
         Mean training loss (cross-entropy, or squared error of standardised targets) of the soft
         tree just before hardening, and of the hard one.
     history_ : dict of list
-        Loss and, with validation rows, the hard tree's scores on them, an entry an epoch.
+        Loss and, with validation rows, the hard tree's scores on them, one entry per epoch.
     n_iter_, best_epoch_ : int
     """
 
@@ -62,36 +64,15 @@ class _PAT(TorchRival, TreeEstimator):
         "scale_stop": (False, ABOVE_0, float("inf")),
         "momentum": (False, 0, 1),
     }
-    _choices: ClassVar = {"schedule": ("log", "linear"), "keep": ("best", "last")}
+    _choices: ClassVar = {"schedule": ("log", "linear")}
 
-    def __init__(
-        self,
-        max_depth: int = 6,
-        *,
-        scale_start: float = 1.0,
-        scale_stop: float = 100.0,
-        schedule: str = "log",
-        learning_rate: float = 1e-2,
-        momentum: float = 0.0,
-        max_epochs: int = 100,
-        batch_size: int = 128,
-        keep: str = "best",
-        validation_fraction: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.scale_start = scale_start
-        self.scale_stop = scale_stop
-        self.schedule = schedule
-        self.learning_rate = learning_rate
-        self.momentum = momentum
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.keep = keep
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int = 6
+    _: KW_ONLY
+    scale_start: float = 1.0
+    scale_stop: float = 100.0
+    schedule: str = "log"
+    learning_rate: float = 1e-2
+    momentum: float = 0.0
 
     def _network(self, d: int, outputs: int, generator: torch.Generator) -> Any:
         from dgtrees.paper.baselines.soft_trees import AnnealedTree
@@ -114,9 +95,6 @@ class _PAT(TorchRival, TreeEstimator):
         cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, int(self.max_epochs))
         return optimizer, cosine
 
-    def _keeps_best(self) -> bool:
-        return bool(self.keep == "best")
-
     def _keep(self, network: Any, data: Any, train: Examples) -> None:
         from dgtrees.paper.baselines.soft_trees import losses_before_and_after
 
@@ -124,7 +102,7 @@ class _PAT(TorchRival, TreeEstimator):
         self.soft_loss_, self.hard_loss_ = losses_before_and_after(
             network, rows, self._n_classes > 0
         )
-        self.tree_ = data.unscaled(network.harden()).prune(np.asarray(train.X))
+        self.tree_ = data.unscale(network.harden()).prune(np.asarray(train.X))
 
 
 class PATClassifier(ClassTarget, _PAT):  # noqa: D101 - the base's, adapted

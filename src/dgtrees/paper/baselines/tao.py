@@ -2,7 +2,7 @@
 
 A tree of given shape is improved node by node, from the deepest up, everything else held fixed;
 `learn.polish` has the passes and says how. Here are the trees to start from, the choice on
-validation rows, and scikit-learn's manners.
+validation rows, and scikit-learn's interface.
 
 References
 ----------
@@ -18,6 +18,7 @@ Note that a US patent application, 20220318641, exists on TAO.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -39,21 +40,35 @@ __all__ = ["TAOClassifier", "TAORegressor"]
 _CHOICES = {"init": ("cart", "random"), "penalty": ("l1", "l2")}
 
 
+@dataclass(eq=False, repr=False)
 class _Alternating(DGTEstimator):
-    """The fit of both estimators."""
+    """Parameters and fit of both estimators."""
+
+    max_depth: int = 6
+    _: KW_ONLY
+    leaf: str = "constant"
+    init: str = "cart"
+    alpha: float | Sequence[float] = 0.3
+    penalty: str = "l1"
+    n_passes: int = 20
+    max_iter: int = 20
+    tol: float = 5e-2
+    leaf_strength: float = 1.0
+    validation_fraction: float | None = None
+    random_state: int | np.random.RandomState | None = None
 
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
     ) -> None:
-        alphas = _checked_alphas(self)
+        alphas = _check_parameters(self)
         train, validation, seed = self._training_rows(
             X, y, sample_weight, X_val, y_val, sample_weight_val
         )
         with threadpool_limits(limits=1):  # the same sums on every machine
             fit = _Fit(self, train, validation, seed)
             for alpha in alphas:
-                fit.passes(alpha)
-            self._deliver(fit.unscaled(), fit.importance(), fit.scale)
+                fit.run_passes(alpha)
+            self._deliver(fit.unscale(), fit.importance(), fit.scale)
         self.leaf_rows_ = self.tree_.visits(train.X, train.weight)[1]
         self.history_ = fit.history
         self.best_score_ = fit.best_score
@@ -61,7 +76,7 @@ class _Alternating(DGTEstimator):
 
 
 class _Fit:
-    """Standardised rows, the tree as it stands, and the best tree so far."""
+    """Standardiser rows, the tree as it stands, and the best tree so far."""
 
     def __init__(
         self, estimator: Any, train: Examples, validation: Examples | None, seed: int
@@ -111,7 +126,7 @@ class _Fit:
             tree = tree.with_leaves(tree.leaf_values, slopes)
         return tree
 
-    def passes(self, alpha: float) -> None:
+    def run_passes(self, alpha: float) -> None:
         """Alternate at one strength of the penalty, going on from the present tree."""
         given = self.estimator
         settings = Polish(
@@ -140,7 +155,7 @@ class _Fit:
     def _value(self, score: float) -> float:
         return 1.0 + score if self.n_classes else float(np.sqrt(-score / len(self.y_center)))
 
-    def unscaled(self) -> ObliqueTree:
+    def unscale(self) -> ObliqueTree:
         """The best tree, on the rows as they came."""
         tree = self.best.tree.on_unscaled_inputs(self.center, self.scale)
         return tree if self.n_classes else tree.on_scaled_outputs(self.y_center, self.y_scale)
@@ -190,7 +205,7 @@ class TAOClassifier(ClassTarget, _Alternating):
     classes_, n_features_in_, feature_names_in_, feature_importances_
         As in `DGTClassifier`.
     history_ : dict of list
-        Share of wrong training rows and, with validation rows, val_accuracy, an entry a pass.
+        Share of wrong training rows and, with validation rows, val_accuracy, one per pass.
     n_iter_ : int
         Passes made.
     best_score_ : float or None
@@ -211,34 +226,8 @@ class TAOClassifier(ClassTarget, _Alternating):
     True
     """
 
-    def __init__(
-        self,
-        max_depth: int = 6,
-        *,
-        leaf: str = "constant",
-        init: str = "cart",
-        alpha: float | Sequence[float] = 0.3,
-        penalty: str = "l1",
-        n_passes: int = 20,
-        max_iter: int = 20,
-        tol: float = 5e-2,
-        leaf_strength: float = 1.0,
-        validation_fraction: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.leaf = leaf
-        self.init = init
-        self.alpha = alpha
-        self.penalty = penalty
-        self.n_passes = n_passes
-        self.max_iter = max_iter
-        self.tol = tol
-        self.leaf_strength = leaf_strength
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class TAORegressor(ValueTarget, _Alternating):
     """Oblique tree for regression by Tree Alternating Optimization.
 
@@ -279,8 +268,8 @@ class TAORegressor(ValueTarget, _Alternating):
     n_features_in_, feature_names_in_, feature_importances_
         As in `DGTRegressor`.
     history_ : dict of list
-        Squared error of the training rows and, with validation rows, val_rmse (standardised), an
-        entry a pass.
+        Squared error of the training rows and, with validation rows, val_rmse (standardised), one
+        entry per pass.
     n_iter_ : int
         Passes made.
     best_score_ : float or None
@@ -301,35 +290,12 @@ class TAORegressor(ValueTarget, _Alternating):
     True
     """
 
-    def __init__(
-        self,
-        max_depth: int = 6,
-        *,
-        leaf: str = "constant",
-        init: str = "random",
-        alpha: float | Sequence[float] = (30.0, 10.0, 3.0, 1.0),
-        penalty: str = "l1",
-        n_passes: int = 5,
-        max_iter: int = 20,
-        tol: float = 5e-2,
-        leaf_strength: float = 1.0,
-        validation_fraction: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.leaf = leaf
-        self.init = init
-        self.alpha = alpha
-        self.penalty = penalty
-        self.n_passes = n_passes
-        self.max_iter = max_iter
-        self.tol = tol
-        self.leaf_strength = leaf_strength
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    init: str = "random"
+    alpha: float | Sequence[float] = (30.0, 10.0, 3.0, 1.0)
+    n_passes: int = 5
 
 
-def _checked_alphas(estimator: Any) -> list[float]:
+def _check_parameters(estimator: Any) -> list[float]:
     """Check all parameters; the strengths to go through."""
     check_shape(estimator)
     for name, allowed in _CHOICES.items():

@@ -9,7 +9,7 @@ The product is soft, so there is no `ObliqueTree`: `trees_` holds NumPy trees of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
-from dgtrees.paper.baselines.soft import ABOVE_0, TorchRival
+from dgtrees.paper.baselines.torch_baseline import ABOVE_0, TorchBaseline
 from dgtrees.tables.examples import Examples
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ class SoftTree:
         return self.reach(X)[-1] @ self.leaf_values
 
 
-class _TEL(TorchRival):
+@dataclass(eq=False, repr=False)
+class _TEL(TorchBaseline):
     """Tree ensemble layer.
 
     Parameters
@@ -95,7 +96,7 @@ class _TEL(TorchRival):
     trees_ : list of SoftTree
         On unscaled features; their outputs are summed.
     history_ : dict of list
-        Loss and, with validation rows, the scores on them, an entry an epoch.
+        Loss and, with validation rows, the scores on them, one entry per epoch.
     n_iter_, best_epoch_ : int
     """
 
@@ -106,36 +107,14 @@ class _TEL(TorchRival):
         "node_rate": (False, ABOVE_0, inf),
         "l2": (False, 0, inf),
     }
-    _choices: ClassVar = {"keep": ("best", "last")}
 
-    def __init__(
-        self,
-        max_depth: int = 6,
-        *,
-        gamma: float = 1.0,
-        n_trees: int = 1,
-        learning_rate: float = 2e-2,
-        node_rate: float = 0.1,
-        l2: float = 0.0,
-        max_epochs: int = 100,
-        batch_size: int = 128,
-        keep: str = "best",
-        validation_fraction: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.gamma = gamma
-        self.n_trees = n_trees
-        self.learning_rate = learning_rate
-        self.node_rate = node_rate
-        self.l2 = l2
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.keep = keep
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int = 6
+    _: KW_ONLY
+    gamma: float = 1.0
+    n_trees: int = 1
+    learning_rate: float = 2e-2
+    node_rate: float = 0.1
+    l2: float = 0.0
 
     def _network(self, d: int, outputs: int, generator: torch.Generator) -> Any:
         from dgtrees.paper.baselines.soft_trees import SmoothForest
@@ -163,15 +142,12 @@ class _TEL(TorchRival):
         decay = 2.0 * float(self.l2)
         return torch.optim.Adam(groups, lr=rate, weight_decay=decay, fused=True), None
 
-    def _keeps_best(self) -> bool:
-        return bool(self.keep == "best")
-
     def _keep(self, network: Any, data: Any, train: Examples) -> None:
         trees = []
         for i, tree in enumerate(network.trees):
             # The unscaling of a hard tree with the same nodes and leaves is that of a soft one:
             # the weights a row's leaves have add up to 1. The sum needs the mean target once.
-            flat = data.unscaled(tree.harden())
+            flat = data.unscale(tree.harden())
             values = flat.leaf_values - (data.y_center if i else 0.0)
             trees.append(SoftTree(flat.weights, flat.bias, values, float(self.gamma)))
         self.trees_ = trees
@@ -189,7 +165,7 @@ class _TEL(TorchRival):
 
     def mean_leaves_reached(self, X: ArrayLike) -> float:
         """Leaves with a share of a row, all trees together, on average over the rows of X."""
-        return self._visited(X)[1]
+        return self._count_visits(X)[1]
 
     def flops(self, X: ArrayLike) -> float:
         """Multiply-adds a prediction takes, on average over the rows of X.
@@ -197,11 +173,11 @@ class _TEL(TorchRival):
         One dot product for every node that a share of the row comes to, and one multiple of the
         outputs for every leaf. A hard tree of the same height takes d * max_depth.
         """
-        nodes, leaves = self._visited(X)
+        nodes, leaves = self._count_visits(X)
         tree = self.trees_[0]
         return nodes * tree.weights.shape[1] + leaves * tree.leaf_values.shape[1]
 
-    def _visited(self, X: Any) -> tuple[float, float]:
+    def _count_visits(self, X: Any) -> tuple[float, float]:
         """Nodes and leaves that a row comes to, on average."""
         rows = self._rows_to_predict(X)
         nodes = leaves = 0

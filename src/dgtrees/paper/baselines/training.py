@@ -1,6 +1,6 @@
-"""The torch side of the rivals: standardised tensors, one loop of epochs, the weights to keep.
+"""The torch side of the baselines: standardised tensors, one loop of epochs, the weights to keep.
 
-Simpler than `learn.loop.fit_tree`, on purpose: rivals are trained as their authors did, without
+Simpler than `learn.loop.fit_tree`, on purpose: baselines are trained as their authors did, without
 what the tree's own recipe adds (noise, averaging, several tries).
 """
 
@@ -26,13 +26,13 @@ from dgtrees.learn.weights import BestWeights
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["RivalNetwork", "Run", "Standardised", "run"]
+__all__ = ["BaselineNetwork", "Run", "Standardiser", "run"]
 
 _MIN_BATCHES = 12
-"""Steps a pass at least, down to batches of 16: a hundred passes of one step teach little."""
+"""Steps per pass at least, down to batches of 16: a hundred passes of one step teach little."""
 
 
-class RivalNetwork(Protocol):
+class BaselineNetwork(Protocol):
     """A module that softens and hardens as training goes on."""
 
     max_depth: int
@@ -53,7 +53,7 @@ class Run:
     best_epoch: int = 0
 
 
-class Standardised:
+class Standardiser:
     """Features, and targets of regression, with mean 0 and deviation 1; and the way back."""
 
     def __init__(self, first: Examples, n_classes: int) -> None:
@@ -67,7 +67,7 @@ class Standardised:
             self.y_center, self.y_scale = moments(first.y, first.weight)
 
     def inputs(self, X: np.ndarray) -> np.ndarray:
-        """Standardised features, (rows, d)."""
+        """Standardiser features, (rows, d)."""
         return ((X - self.center) / self.scale).astype(np.float32)
 
     def rows(self, examples: Examples) -> Rows:
@@ -83,7 +83,7 @@ class Standardised:
             return Rows(X, y)
         return Rows(X, y, torch.from_numpy(weight.astype(np.float32)))
 
-    def unscaled(self, tree: ObliqueTree) -> ObliqueTree:
+    def unscale(self, tree: ObliqueTree) -> ObliqueTree:
         """A tree on standardised rows as one on the rows themselves."""
         # A column that never varied taught its weights nothing: they are still random.
         weights = np.where(self.constant, 0.0, tree.weights)
@@ -94,7 +94,7 @@ class Standardised:
 
 @torch.enable_grad()
 def run(
-    network: RivalNetwork,
+    network: BaselineNetwork,
     optimizer: torch.optim.Optimizer,
     schedule: Any,
     train: Rows,
@@ -109,7 +109,7 @@ def run(
 ) -> Run:
     """Train in place; with validation rows and `keep_best`, leave the best epoch's weights.
 
-    Validation is done in evaluation mode: by the hard tree, where the rival ends in one.
+    Validation is done in evaluation mode: by the hard tree, where the baseline ends in one.
     """
     module = cast(nn.Module, network)
     loss = LOSSES["cross_entropy" if classification else "squared"]
@@ -137,7 +137,7 @@ def run(
                     f"the loss became {metrics['loss']} in epoch {epoch}: lower learning_rate"
                 )
             if validation is not None:
-                # `evaluate` asks no more of a tree than every rival has.
+                # `evaluate` asks no more of a tree than every baseline has.
                 scores = evaluate(cast(TrainableTree, module), validation, classification, loss)
                 metrics |= {f"val_{name}": value for name, value in scores.items()}
                 if keep_best:
@@ -159,7 +159,7 @@ def _rank(metrics: dict[str, float]) -> tuple[float, ...]:
     return (-metrics["val_rmse"],)
 
 
-def uniform_linear(d: int, outputs: int, generator: torch.Generator) -> nn.Linear:
+def make_linear(d: int, outputs: int, generator: torch.Generator) -> nn.Linear:
     """A linear layer with weights and biases within 1 / sqrt(d) of 0, from our own seed."""
     layer = nn.utils.skip_init(nn.Linear, d, outputs)
     bound = d**-0.5
@@ -168,6 +168,6 @@ def uniform_linear(d: int, outputs: int, generator: torch.Generator) -> nn.Linea
     return cast(nn.Linear, layer)
 
 
-def keep_mask(shape: tuple[int, ...], dropped: float, generator: torch.Generator) -> Tensor:
+def draw_mask(shape: tuple[int, ...], dropped: float, generator: torch.Generator) -> Tensor:
     """Random zeros for the dropped share, and 1 / (1 - share) elsewhere."""
     return (torch.rand(shape, generator=generator) >= dropped).float() / (1.0 - dropped)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from dgtrees.paper import runner
-from dgtrees.paper.experiment import Cell
+from dgtrees.paper.cells import Cell
 
 
 def run(
@@ -37,25 +37,25 @@ def run(
 
         def watch(cell: Cell, record: dict[str, Any] | None, outcome: runner.Outcome) -> None:
             ended = len(cells) - len(outcome.left)
-            left = f"about {said(outcome.seconds / jobs)} left"
+            left = f"about {format_seconds(outcome.seconds / jobs)} left"
             progress.update(task, completed=ended, left=left)
-            say(f"{cell.title}: {_result(record)}; {len(outcome.left)} to go, {left}")
+            say(f"{cell.title}: {_format_result(record)}; {len(outcome.left)} to go, {left}")
 
         return runner.run(cells, folder, jobs=jobs, budget=budget, watch=watch)
 
 
-def _result(record: dict[str, Any] | None) -> str:
+def _format_result(record: dict[str, Any] | None) -> str:
     if record is None:
         return "FAILED"
     test, cost = record["scores"]["test"], record["cost"]
     score = "diverged" if test is None else f"test {record['metric']} {test:.4g}"
-    return f"{score} in {said(cost['seconds'])}, {cost['memory_mb']:.0f} MB"
+    return f"{score} in {format_seconds(cost['seconds'])}, {cost['memory_mb']:.0f} MB"
 
 
-def said(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """A time to read.
 
-    >>> said(4.2), said(600), said(50_000)
+    >>> format_seconds(4.2), format_seconds(600), format_seconds(50_000)
     ('4.2 s', '10 min', '13.9 h')
     """
     if seconds < 100:

@@ -1,16 +1,21 @@
-"""What the rivals trained by torch share: parameters checked, rows read, one training run.
+"""What the baselines trained by torch share: parameters, rows, one training run.
 
-`TorchRival` is scikit-learn's manners around `baselines.training`, which alone imports torch and is
-itself imported when something is fitted. Each rival says which network, which optimiser and what
-is kept of the network.
+`TorchBaseline` is the interface of scikit-learn around `baselines.training`, which alone imports
+torch and is itself imported when something is fitted. Each baseline says which network, which
+optimiser and what is kept of the network.
+
+Parameters are fields of dataclasses, so that each is written once: scikit-learn reads the signature
+of the generated constructor, which stores them as they are.
 """
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from dgtrees.estimators.callbacks import progress_bar
@@ -21,9 +26,9 @@ from dgtrees.tables.examples import Examples
 if TYPE_CHECKING:
     import torch
 
-    from dgtrees.paper.baselines.training import RivalNetwork, Run, Standardised
+    from dgtrees.paper.baselines.training import BaselineNetwork, Run, Standardiser
 
-__all__ = ["TorchRival"]
+__all__ = ["TorchBaseline"]
 
 ABOVE_0 = 5e-324
 
@@ -34,25 +39,38 @@ _RANGES: dict[str, tuple[bool, float, float]] = {
     "batch_size": (True, 1, inf),
     "learning_rate": (False, ABOVE_0, inf),
 }
+_CHOICES = {"keep": ("best", "last")}
 
 
-class TorchRival(TableEstimator):
+# Without eq an estimator stays equal to itself alone; without repr it keeps scikit-learn's.
+@dataclass(eq=False, repr=False)
+class TorchBaseline(TableEstimator):
     """Fit of a network on encoded, standardised rows."""
+
+    max_depth: int = 6
+    _: KW_ONLY
+    learning_rate: float = 1e-2
+    max_epochs: int = 100
+    batch_size: int = 128
+    keep: str = "best"
+    validation_fraction: float | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     _ranges: ClassVar[dict[str, tuple[bool, float, float]]] = {}
     _choices: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     # Subclasses' part
 
-    def _network(self, d: int, outputs: int, generator: torch.Generator) -> RivalNetwork:
+    def _network(self, d: int, outputs: int, generator: torch.Generator) -> BaselineNetwork:
         """A new network from rows of d numbers to so many outputs."""
         raise NotImplementedError
 
-    def _optimizer(self, network: RivalNetwork) -> tuple[torch.optim.Optimizer, Any]:
+    def _optimizer(self, network: BaselineNetwork) -> tuple[torch.optim.Optimizer, Any]:
         """The optimiser, and the schedule that is stepped after every epoch, or None."""
         raise NotImplementedError
 
-    def _keep(self, network: RivalNetwork, data: Standardised, train: Examples) -> None:
+    def _keep(self, network: BaselineNetwork, data: Standardiser, train: Examples) -> None:
         """Set the fitted attributes."""
         raise NotImplementedError
 
@@ -100,7 +118,7 @@ class TorchRival(TableEstimator):
 
         from dgtrees.paper.baselines import training
 
-        data = training.Standardised(train, self._n_classes)
+        data = training.Standardiser(train, self._n_classes)
         generator = torch.Generator().manual_seed(seed)
         network = self._network(train.X.shape[1], data.outputs, generator)
         optimizer, schedule = self._optimizer(network)
@@ -114,16 +132,12 @@ class TorchRival(TableEstimator):
                 classification=self._n_classes > 0,
                 epochs=int(self.max_epochs),
                 batch_size=int(self.batch_size),
-                keep_best=self._keeps_best(),
+                keep_best=self.keep == "best",
                 generator=generator,
                 callbacks=bars,
             )
         self._keep(network, data, train)
         return result
-
-    def _keeps_best(self) -> bool:
-        """Whether the epoch that validated best is kept rather than the last one."""
-        return True
 
     def _check_parameters(self) -> None:
         for name, (whole, least, below) in (_RANGES | self._ranges).items():
@@ -135,7 +149,7 @@ class TorchRival(TableEstimator):
                 bound = "above 0" if least == ABOVE_0 else f"of at least {least}"
                 limit = "" if below == inf else f" and below {below}"
                 raise ValueError(f"{name} must be {number} {bound}{limit}, got {value!r}")
-        for name, allowed in self._choices.items():
+        for name, allowed in (_CHOICES | self._choices).items():
             if getattr(self, name) not in allowed:
                 raise ValueError(
                     f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"

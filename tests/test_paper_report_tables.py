@@ -1,0 +1,41 @@
+"""Tables of the report: which records a method shows, and how numbers are written."""
+
+import pytest
+
+from dgtrees.paper import report_tables
+from dgtrees.paper.cells import Records
+from dgtrees.paper.report_tables import Findings
+from paper_cells import KNOWN, write_records
+
+
+@pytest.fixture
+def found(tmp_path):
+    write_records(tmp_path)
+    made = Records(tmp_path)
+    return {name: Findings(experiment, KNOWN, made) for name, experiment in KNOWN.items()}
+
+
+def test_a_method_shows_its_records_or_those_it_reuses(found):
+    own = found["regression"].records("ailerons", "dgt-default")
+    assert [record["seed"] for record in own] == [0, 1, 2]
+    assert found["soft"].records("ailerons", "dgt-default") == own
+    assert found["regression"].records("abalone", "dgt-default") == []
+    assert found["regression"].datasets() == ["ailerons"]
+
+
+def test_a_run_that_diverged_has_no_summary(found):
+    assert found["regression"].records("ailerons", "ridge")
+    assert found["regression"].summary("ailerons", "ridge") is None
+    assert found["regression"].summary("ailerons", "dgt-default").text(3) == "1.710 ± 0.010"
+
+
+def test_tables_are_markdown():
+    assert report_tables.format_table(["a", "b"], [["1", "2"]]) == [
+        *("| a | b |", "|---|---|", "| 1 | 2 |", ""),
+    ]
+
+
+def test_settings_are_written_shortly():
+    made = [{"settings": {"b": [1.0, 0.5], "a": "x"}}, {"settings": {"b": 2, "a": "x"}}]
+    assert report_tables._format_settings(made[:1]) == "a=x, b=[1 0.5]"
+    assert report_tables._format_settings(made) == "a=x, b=[1 0.5] (seed 0's)"
