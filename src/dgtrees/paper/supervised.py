@@ -1,4 +1,4 @@
-"""Methods that learn from labels: how each is made from its settings, fitted and judged."""
+"""Methods that learn from labels: how each is made from its settings, fitted and scored."""
 
 from __future__ import annotations
 
