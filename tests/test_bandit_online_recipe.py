@@ -8,9 +8,10 @@ from scipy.special import expit
 from scipy.stats import kstest
 
 from dgtrees import DGTBandit, DGTContinuousBandit, load
+from dgtrees.bandit import BanditRecipe, Epsilon
 from dgtrees.bandit.online_recipe import RECIPES
 from dgtrees.model import file as model_file
-from dgtrees.tree.state import AVERAGE, VALUE, views
+from dgtrees.tree.state import AVERAGE, VALUE, view_state
 
 PAPER = RECIPES["paper"]["constant"]
 ADDED = ("output_bias", "mean_gradients", "epsilon", "gradient_clip")  # since the first release
@@ -27,19 +28,19 @@ def taught(answers, *, actions=4, seed=0, **options):
 
 def expected_losses(policy):
     """Of every action in every leaf, tried or not."""
-    state = views(policy._arena)
+    state = view_state(policy._arena)
     return expit(-(state.leaves + state.bias[VALUE]))
 
 
 def test_the_shared_bias_tells_every_leaf_what_most_losses_are():
     policy = taught(4_000, recipe="paper")
-    assert views(policy._arena).bias[VALUE] < -0.4
+    assert view_state(policy._arena).bias[VALUE] < -0.4
     assert expected_losses(policy).min() > 0.55
 
 
 def test_without_it_what_was_not_tried_seems_better_than_it_can_be():
     policy = taught(4_000, recipe=replace(PAPER, output_bias=False))
-    assert not views(policy._arena).bias.any()
+    assert not view_state(policy._arena).bias.any()
     assert expected_losses(policy).min() < 0.52
 
 
@@ -48,7 +49,7 @@ def test_without_it_what_was_not_tried_seems_better_than_it_can_be():
 def test_the_tree_has_the_bias_in_its_leaves(leaf, averaging):
     policy = taught(300, leaf=leaf, recipe=replace(PAPER, averaging=averaging))
     place = AVERAGE if averaging else VALUE
-    assert views(policy._arena).bias[place] != 0
+    assert view_state(policy._arena).bias[place] != 0
     X = np.random.default_rng(1).normal(size=(50, 5))
     scores = policy.tree_.predict(X)
     np.testing.assert_allclose(policy.expected_loss(X), expit(-scores), rtol=1e-6)
@@ -61,7 +62,7 @@ def test_a_price_has_the_bias_too():
         d = policy.decide(x)
         policy.learn(x, d, [(action - 8.0) ** 2 for action in d.actions])
     X = rng.normal(size=(20, 2))
-    assert views(policy._arena).bias[VALUE] > 0.2  # of the way from 5 to 10
+    assert view_state(policy._arena).bias[VALUE] > 0.2  # of the way from 5 to 10
     np.testing.assert_allclose(policy.predict(X), 8.0, atol=0.5)
     np.testing.assert_allclose(policy.tree_.predict(X)[:, 0], policy.predict(X), rtol=1e-6)
 
@@ -69,10 +70,10 @@ def test_a_price_has_the_bias_too():
 def test_leaves_start_uniform_within_one_over_the_root_of_their_number():
     policy = DGTBandit(40, 6, recipe="paper", random_state=0)
     policy.decide(np.ones(3))
-    leaves = views(policy._arena).leaves
+    leaves = view_state(policy._arena).leaves
     assert np.abs(leaves).max() <= 1 / 8
     assert kstest(8 * leaves.ravel(), "uniform", args=(-1, 2)).pvalue > 0.01
-    assert 0 < abs(views(policy._arena).bias[VALUE]) <= 1 / 8
+    assert 0 < abs(view_state(policy._arena).bias[VALUE]) <= 1 / 8
 
 
 def test_the_bias_is_in_the_file(tmp_path):
@@ -86,7 +87,7 @@ def test_the_bias_is_in_the_file(tmp_path):
         assert (one.action, one.probability) == (other.action, other.probability)
         policy.learn(x, one, 0.5)
         again.learn(x, other, 0.5)
-    np.testing.assert_array_equal(views(policy._arena).bias, views(again._arena).bias)
+    np.testing.assert_array_equal(view_state(policy._arena).bias, view_state(again._arena).bias)
 
 
 def test_policies_of_the_first_release_still_load_and_have_no_bias(tmp_path):
@@ -110,3 +111,35 @@ def test_policies_of_the_first_release_still_load_and_have_no_bias(tmp_path):
 def test_bad_settings_are_named(field, value):
     with pytest.raises(ValueError, match=f"{field} must be .*, got"):
         replace(PAPER, **{field: value})
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: BanditRecipe(replay=-1), "replay must be a whole number from 0"),
+        (lambda: BanditRecipe(replay=1.5), "replay must be a whole number"),
+        (lambda: BanditRecipe(node_rate=np.nan), "node_rate must be a number"),
+        (lambda: BanditRecipe(residual="cubic"), "residual must be one of"),
+        (lambda: BanditRecipe(explore="epsilon"), "explore must be a rule"),
+        (lambda: BanditRecipe(replay=True), "replay must be a whole number"),
+        (lambda: BanditRecipe(node_rate="1"), "node_rate must be a number"),
+        (lambda: BanditRecipe(baseline=None), "baseline must be True or False"),
+    ],
+)
+def test_wrong_settings_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_the_paper_is_one_value_of_the_recipe():
+    paper = RECIPES["paper"]["constant"]
+    assert (paper.explore, paper.residual, paper.accumulate) == (Epsilon(0.3), "squared", 4)
+    told = paper.settings(50, 3, 6, False)
+    assert told.node_rate == told.leaf_rate == 1e-3
+    assert told.replay == 0 and told.averaging == 0
+
+
+def test_settings_are_plain_numbers_whatever_was_given():
+    recipe = BanditRecipe(node_rate=np.float32(0.5), replay=np.int8(3), baseline=np.bool_(False))
+    found = (recipe.node_rate, recipe.replay, recipe.baseline)
+    assert found == (0.5, 3, False) and [type(v) for v in found] == [float, int, bool]

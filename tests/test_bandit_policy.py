@@ -25,7 +25,7 @@ from dgtrees.bandit.online_recipe import RECIPES
 from dgtrees.errors import ModelFileError, StateError
 from dgtrees.model import file as model_file
 from dgtrees.tables.encoder import Encoder, columns_of
-from dgtrees.tree.state import views
+from dgtrees.tree.state import view_state
 
 RULES = [Epsilon(0.3), DecayingEpsilon(50, 0.1), Softmax(0.5), InverseGap(2.0, 0.5), Greedy()]
 X = np.random.default_rng(0).normal(size=(400, 5)) * [1, 10, 0.1, 1, 1] + [0, 5, 0, 0, 0]
@@ -274,7 +274,7 @@ def test_learn_many_is_many_learns(tmp_path):
     one.learn_many(X[:50].astype(np.float32), [d for d, _ in decisions], losses)
     for x, (_, decision), loss in zip(X.astype(np.float32), decisions, losses, strict=False):
         other.learn(x, decision, loss)
-    np.testing.assert_array_equal(views(one._arena).nodes, views(other._arena).nodes)
+    np.testing.assert_array_equal(view_state(one._arena).nodes, view_state(other._arena).nodes)
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
@@ -316,7 +316,7 @@ def test_the_largest_losses_leave_a_sound_policy(feedback):
         sign = -1 if i % 3 else 1
         loss = [sign * 1e12, -sign * 1e12] if feedback == "two-point" else sign * 1e12
         policy.learn(x, policy.decide(x), loss)
-    assert np.isfinite(views(policy._arena).nodes).all()
+    assert np.isfinite(view_state(policy._arena).nodes).all()
     assert np.isfinite(policy.predict(X)).all()
 
 
@@ -339,7 +339,7 @@ def test_many_threads_decide_while_one_learns():
     """Scores are always those of one whole update: every leaf holds the same value for all."""
     policy = DGTBandit(4, 4, explore="softmax", random_state=0)
     policy.decide(X[0])
-    leaves = views(policy._arena).mean_leaves
+    leaves = view_state(policy._arena).mean_leaves
     leaves[:] = np.array([[1.0], [-1.0], [1.0], [-1.0]])
     decisions, errors = [], []
     stop = threading.Event()
@@ -476,14 +476,14 @@ def test_the_paper_recipe_takes_the_slopes_of_its_equations(feedback):
     policy = DGTContinuousBandit(-1, 1, 1, feedback=feedback, delta=0.5, recipe=recipe)
     for loss in (0.25, -0.125, 0.5):
         d = policy.decide(X[0])
-        before = views(policy._arena).leaves.copy()
+        before = view_state(policy._arena).leaves.copy()
         step = d.action - d.centre
         policy.learn(X[0], d, loss if feedback == "one-point" else [loss, 0.0625])
         slope = loss / step if feedback == "one-point" else (loss - 0.0625) / (2 * step)
-        moved = (before - views(policy._arena).leaves).ravel()
+        moved = (before - view_state(policy._arena).leaves).ravel()
         assert moved[np.abs(moved).argmax()] == pytest.approx(slope)
         assert np.count_nonzero(moved) == 1
-    assert not views(policy._arena).baseline_counts.any()
+    assert not view_state(policy._arena).baseline_counts.any()
 
 
 EXTREME = {
@@ -536,7 +536,7 @@ def test_a_policy_accepts_its_own_decisions(feedback, low, high, delta):
 def test_a_step_that_rounds_to_more_than_half_the_range_is_accepted():
     policy = DGTContinuousBandit(-0.1, 0.7, delta=0.4)
     middle = 0.5 * (-0.1 + 0.7)
-    steps = [policy._step(ContinuousDecision((end,), middle, "", 1)) for end in (-0.1, 0.7)]
+    steps = [ContinuousDecision((end,), middle).step(policy._half) for end in (-0.1, 0.7)]
     assert max(map(abs, steps)) > 1
     policy.learn(X[0], ContinuousDecision((0.7,), middle, policy.id, 1), 1.0)
     policy.learn(X[0], ContinuousDecision((-0.1,), middle, policy.id, 1), 1.0)
@@ -686,5 +686,5 @@ def test_the_same_decision_learnt_twice_counts_twice():
 
 def test_expected_losses_of_extreme_scores_come_without_a_warning():
     policy = teach(DGTBandit(4, 3, random_state=1), range(3))
-    views(policy._arena).mean_leaves[:] = np.array([[1e4], [-1e4], [0.0], [800.0]])
+    view_state(policy._arena).mean_leaves[:] = np.array([[1e4], [-1e4], [0.0], [800.0]])
     assert policy.expected_loss(X[:1])[0].tolist() == [0.0, 1.0, 0.5, 0.0]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dgtrees import DGTClassifier, DGTForestClassifier, DGTRegressor, contributions, plot_tree
-from dgtrees.bandit.simulate import Curve
+from dgtrees.bandit.curve import Curve
 from dgtrees.model.plot import (
     plot_contributions,
     plot_curves,

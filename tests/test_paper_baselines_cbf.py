@@ -3,9 +3,10 @@ import pickle
 import numpy as np
 import pytest
 
-from dgtrees.paper.baselines import ContextualBanditForest, Decision
+from dgtrees.bandit import Decision
+from dgtrees.paper.baselines import ContextualBanditForest
+from dgtrees.paper.baselines._forest_bandit import DONE, OPEN, SETTLING, SPLIT
 from dgtrees.paper.baselines.cbf import bin_edges, one_hot_variables
-from dgtrees.tree.forest_bandit import DONE, OPEN, SETTLING, SPLIT
 
 SMALL = {"n_trees": 7, "max_depth": (5, 8), "warm_up": 60}
 
@@ -228,7 +229,7 @@ def test_bins_keep_often_repeated_values_apart():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_actions": 1}, "n_actions must be a whole number of at least 2, got 1"),
+        ({"n_actions": 1}, "n_actions must be a whole number from 2 to 100000, got 1"),
         ({"n_trees": 0}, "n_trees must be a whole number of at least 1, got 0: give 1 or more"),
         ({"max_depth": (4, 2)}, r"max_depth must be .* from low to high, got \(4, 2\): leave"),
         ({"max_depth": 2.5}, "max_depth must be a whole number .* got 2.5: leave"),
@@ -257,7 +258,7 @@ def test_bad_input_is_refused():
         policy.decide([1.0, np.nan])
     with pytest.raises(ValueError, match="from 0 to 1, got 2"):
         policy.learn([1.0, 2.0], Decision(0, 0.5), 2.0)
-    with pytest.raises(ValueError, match="action must be from 0 to 1, got 5"):
+    with pytest.raises(ValueError, match="action must be a whole number from 0 to 1, got 5"):
         policy.learn([1.0, 2.0], Decision(5, 0.5), 1.0)
     constant = ContextualBanditForest(2, warm_up=2)
     constant.learn([1.0], Decision(0, 0.5), 1.0)

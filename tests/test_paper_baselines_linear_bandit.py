@@ -3,11 +3,8 @@ import pickle
 import numpy as np
 import pytest
 
-from dgtrees.paper.baselines import (
-    Decision,
-    EpsilonGreedyLinear,
-    LinUCB,
-)
+from dgtrees.bandit import Decision
+from dgtrees.paper.baselines import EpsilonGreedyLinear, LinUCB
 
 FINITE = [
     lambda **o: LinUCB(3, **o),
@@ -102,8 +99,8 @@ def test_bad_feedback_is_refused_and_changes_nothing(make, rows):
     for x, decision, loss, message in [
         (X[0], good, 1.5, r"a loss must be from 0 to 1, got 1\.5"),
         (X[0], good, np.nan, "a loss must be from 0 to 1, got nan"),
-        (X[0], Decision(3, 0.5), 0.0, "action must be from 0 to 2, got 3"),
-        (X[0], Decision(-1, 0.5), 0.0, "action must be from 0 to 2, got -1"),
+        (X[0], Decision(3, 0.5), 0.0, "action must be a whole number from 0 to 2, got 3"),
+        (X[0], Decision(-1, 0.5), 0.0, "action must be a whole number from 0 to 2, got -1"),
         (X[0], Decision(1, 0.0), 0.0, r"above 0 and at most 1, got 0\.0"),
         (X[0], Decision(1, 1.1), 0.0, r"above 0 and at most 1, got 1\.1"),
         (X[0] * np.nan, good, 0.0, "features must be finite"),
@@ -122,8 +119,8 @@ def test_bad_feedback_is_refused_and_changes_nothing(make, rows):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: LinUCB(1), "n_actions must be a whole number of at least 2, got 1"),
-        (lambda: LinUCB(2.5), "n_actions must be a whole number of at least 2, got 2.5"),
+        (lambda: LinUCB(1), "n_actions must be a whole number from 2 to 100000, got 1"),
+        (lambda: LinUCB(2.5), "n_actions must be a whole number from 2 to 100000, got 2.5"),
         (lambda: LinUCB(2, alpha=-1), "alpha must be at least 0, got -1"),
         (lambda: LinUCB(2, ridge=0), "ridge must be above 0, got 0"),
         (lambda: LinUCB(2, warm_up=1), "warm_up must be at least 2 rows, got 1"),

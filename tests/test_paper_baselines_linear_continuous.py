@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from dgtrees.paper.baselines import ContinuousDecision, LinearContinuousBandit, LinearRecipe
+from dgtrees.bandit import ContinuousDecision
+from dgtrees.paper.baselines import LinearContinuousBandit, LinearRecipe
 
 
 def regression(rows, seed):
@@ -86,10 +87,10 @@ def test_bad_feedback_to_a_continuous_policy():
         (lambda: LinearContinuousBandit(0, 1, feedback="x"), "feedback must be 'one-point' or"),
         (lambda: LinearContinuousBandit(0, 1, recipe="x"), "recipe must be one of default, paper"),
         (lambda: LinearContinuousBandit(0, 1, warm_up=0), "warm_up must be at least 2 rows"),
-        (lambda: LinearRecipe(optimizer="adam"), "optimizer must be 'adagrad' or 'rmsprop'"),
-        (lambda: LinearRecipe(learning_rate=0), "learning_rate must be above 0, got 0"),
-        (lambda: LinearRecipe(momentum=1), "momentum must be from 0 to below 1, got 1"),
-        (lambda: LinearRecipe(l2=-1), "l2 must be at least 0, got -1"),
+        (lambda: LinearRecipe(optimizer="adam"), "optimizer must be one of adagrad, rmsprop"),
+        (lambda: LinearRecipe(learning_rate=0), "learning_rate must be a number above 0, got 0"),
+        (lambda: LinearRecipe(momentum=1), "momentum must be a number from 0 to 0.999999, got 1"),
+        (lambda: LinearRecipe(l2=-1), "l2 must be a number of at least 0, got -1"),
     ],
 )
 def test_settings_that_cannot_be_meant(make, message):

@@ -4,7 +4,8 @@ import importlib.util
 import numpy as np
 import pytest
 
-from dgtrees.paper.baselines import Decision, VWBandit
+from dgtrees.bandit import Decision
+from dgtrees.paper.baselines import VWBandit
 from dgtrees.paper.baselines.vw import _text
 
 needs_vw = pytest.mark.skipif(
@@ -65,7 +66,7 @@ def test_options():
         VWBandit(3, "--cb_explore_adf")
     with pytest.raises(ValueError, match="options must be Vowpal Wabbit's"):
         VWBandit(3, "--nonsense")
-    with pytest.raises(ValueError, match="n_actions must be a whole number of at least 2, got 0"):
+    with pytest.raises(ValueError, match="n_actions must be a whole number from 2 to"):
         VWBandit(0)
 
 
@@ -77,7 +78,7 @@ def test_bad_feedback_is_refused_and_changes_nothing():
     before = policy.action_probabilities(X[:20])
     for x, decision, loss, message in [
         (X[0], Decision(0, 0.5), 2.0, r"a loss must be from 0 to 1, got 2\.0"),
-        (X[0], Decision(3, 0.5), 0.0, "action must be from 0 to 2, got 3"),
+        (X[0], Decision(3, 0.5), 0.0, "action must be a whole number from 0 to 2, got 3"),
         (X[0], Decision(0, 0.0), 0.0, "above 0 and at most 1"),
         (X[0] * np.nan, Decision(0, 0.5), 0.0, "features must be finite"),
         (X[0][:3], Decision(0, 0.5), 0.0, r"X must have shape \(rows, 12\)"),

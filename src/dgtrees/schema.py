@@ -1,19 +1,25 @@
-"""What values from a file must be: a few checks that are put together into a table of fields.
+"""What values from outside must be: a few checks that are put together into a table of fields.
 
 A check takes a value, as `json.loads` made it, and its name, and raises a ValueError of one line.
-Nothing is converted and nothing is allocated.
+It converts nothing and allocates nothing. Recipes and other settings have their checks in the
+annotations of their fields, see `check_fields`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
 from math import inf, isfinite
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, get_args, get_type_hints
 
 __all__ = [
+    "ABOVE_0",
     "Check",
     "any_name",
+    "check_fields",
     "choice",
     "flag",
     "items",
@@ -27,6 +33,9 @@ __all__ = [
 ]
 
 Check = Callable[[Any, str], None]
+
+ABOVE_0 = 5e-324
+"""The smallest number above 0, as a bound that excludes 0."""
 
 _LARGEST = 2**63 - 1
 _DEEPEST = 8  # lists within lists that a parameter may have
@@ -52,7 +61,12 @@ def whole(low: int = -_LARGEST, high: int = _LARGEST) -> Check:
     """
 
     def check(value: Any, name: str) -> None:
-        _need(type(value) is int and low <= value <= high, name, f"whole, {low} to {high}", value)
+        _need(
+            type(value) is int and low <= value <= high,
+            name,
+            f"a whole number from {low} to {high}",
+            value,
+        )
 
     return check
 
@@ -62,11 +76,20 @@ def number(low: float = -inf, high: float = inf, finite: bool = True) -> Check:
 
     def check(value: Any, name: str) -> None:
         fits = type(value) is float or (type(value) is int and abs(value) <= _LARGEST)
-        fits = fits and (low <= value <= high or (not finite and value != value))
-        bounds = f" from {low:g} to {high:g}" if isfinite(low) or isfinite(high) else ""
-        _need(fits and (not finite or isfinite(value)), name, f"a number{bounds}", value)
+        unknown = not finite and value != value and (low, high) == (-inf, inf)  # NaN has no bounds
+        fits = fits and (low <= value <= high or unknown)
+        wanted = f"a number{_say_bounds(low, high)}"
+        _need(fits and (not finite or isfinite(value)), name, wanted, value)
 
     return check
+
+
+def _say_bounds(low: float, high: float) -> str:
+    if high < inf:
+        return f" from {low:g} to {high:g}"
+    if low == ABOVE_0:
+        return " above 0"
+    return f" of at least {low:g}" if isfinite(low) else ""
 
 
 def text(pattern: str = r".*") -> Check:
@@ -93,7 +116,7 @@ def choice(*allowed: str) -> Check:
 
 def flag(value: Any, name: str) -> None:
     """True or False."""
-    _need(isinstance(value, bool), name, "true or false", value)
+    _need(isinstance(value, bool), name, "True or False", value)
 
 
 def maybe(check: Check) -> Check:
@@ -156,6 +179,40 @@ def plain(value: Any, name: str, depth: int = 0) -> None:
     deeper: Check = lambda item, name: plain(item, name, depth + 1)  # noqa: E731
     many = items(deeper) if "tuple" in value else items(items(deeper, 2, 2))
     return many(next(iter(value.values())), name)
+
+
+def check_fields(settings: Any) -> None:
+    """Check the annotated fields of a dataclass, from its `__post_init__`.
+
+    A field such as ``rate: Annotated[float, number(0, 1)]`` becomes a plain float that files can
+    hold, whatever kind of number was given. The dataclass may be frozen.
+    """
+    kind: type = type(settings)
+    for name, (plain_type, check) in _annotated(kind).items():
+        value = _as_plain(getattr(settings, name), plain_type)
+        check(value, name)
+        object.__setattr__(settings, name, value)
+
+
+@cache
+def _annotated(kind: type) -> dict[str, tuple[type, Check]]:
+    """Type and check of those fields that have one."""
+    hints = get_type_hints(kind, include_extras=True)
+    found = {name: get_args(hint) for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+    return {name: (plain_type, check) for name, (plain_type, check) in found.items()}
+
+
+def _as_plain(value: Any, kind: type) -> Any:
+    """A number of any library as Python's, if that loses nothing; all else as it is."""
+    value = value.item() if getattr(value, "shape", None) == () else value
+    if isinstance(value, bool):
+        return value
+    with suppress(OverflowError):
+        if kind is float and isinstance(value, Real):
+            return float(value)
+        if kind is int and isinstance(value, Integral):
+            return int(value)
+    return value
 
 
 def _need(fits: Any, name: str, wanted: str, value: Any) -> None:

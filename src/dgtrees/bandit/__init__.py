@@ -1,16 +1,20 @@
 """Policies that learn from the loss of their own actions, and ways to judge them. Without torch."""
 
+from dgtrees.bandit.curve import Curve
 from dgtrees.bandit.decision import ContinuousDecision, Decision
+from dgtrees.bandit.dgt_bandit import DGTBandit
+from dgtrees.bandit.dgt_continuous_bandit import DGTContinuousBandit
 from dgtrees.bandit.evaluate import Estimate, evaluate
 from dgtrees.bandit.explore import DecayingEpsilon, Epsilon, Greedy, InverseGap, Softmax
 from dgtrees.bandit.logs import Log, read_log, write_log
 from dgtrees.bandit.online_recipe import BanditRecipe
-from dgtrees.bandit.policy import DGTBandit, DGTContinuousBandit
-from dgtrees.bandit.simulate import Curve, simulate
+from dgtrees.bandit.policy import ContinuousPolicy, FinitePolicy, Policy
+from dgtrees.bandit.simulation import simulate
 
 __all__ = [
     "BanditRecipe",
     "ContinuousDecision",
+    "ContinuousPolicy",
     "Curve",
     "DGTBandit",
     "DGTContinuousBandit",
@@ -18,9 +22,11 @@ __all__ = [
     "Decision",
     "Epsilon",
     "Estimate",
+    "FinitePolicy",
     "Greedy",
     "InverseGap",
     "Log",
+    "Policy",
     "Softmax",
     "evaluate",
     "read_log",

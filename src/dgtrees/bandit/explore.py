@@ -2,21 +2,30 @@
 
 Each rule turns the scores of the actions (higher is better; sigmoid(score) is the share of the
 loss range that the policy expects to be spared) into probabilities, exactly: what `decide` reports
-is what the action was drawn with. The arithmetic is `tree.online.action_probabilities`, one
+is what the action was drawn with. The arithmetic is `tree.exploration.action_probabilities`, one
 compiled function for all rules; the classes here name the rules and check their numbers.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from dgtrees.bandit.checks import number, shown
-from dgtrees.tree import online
+from dgtrees.schema import check_fields, number, shown
+from dgtrees.tree.exploration import EXPLORATION, action_probabilities
 
-__all__ = ["DecayingEpsilon", "Epsilon", "Exploration", "Greedy", "InverseGap", "Softmax"]
+__all__ = [
+    "DecayingEpsilon",
+    "Epsilon",
+    "Exploration",
+    "Greedy",
+    "InverseGap",
+    "Softmax",
+    "check_rule",
+    "find_rule",
+]
 
 
 class Exploration:
@@ -24,16 +33,19 @@ class Exploration:
 
     rule: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def numbers(self) -> tuple[float, float]:
-        """The rule's one or two numbers, as the compiled step takes them."""
-        raise NotImplementedError
+        """The rule's numbers, two at most, as the compiled step takes them."""
+        first, second = (*asdict(self).values(), 0.0, 0.0)[:2]  # type: ignore[call-overload]
+        return first, second
 
     def probabilities(self, scores: Any, seen: int = 0) -> np.ndarray:
         """Probability of every action, given its score and the answered queries so far."""
         scores = np.ascontiguousarray(scores, dtype=np.float64)
         result = np.empty_like(scores)
-        code = online.EXPLORATION[self.rule]
-        online.action_probabilities(scores, code, *self.numbers(), seen, result)
+        action_probabilities(scores, EXPLORATION[self.rule], *self.numbers(), seen, result)
         return result
 
     def to_json(self) -> dict[str, Any]:
@@ -49,15 +61,8 @@ class Epsilon(Exploration):
     array([0.1, 0.8, 0.1])
     """
 
-    delta: float = 0.3
+    delta: Annotated[float, number(0.0, 1.0)] = 0.3
     rule: ClassVar[str] = "epsilon"
-
-    def __post_init__(self) -> None:
-        _within(self, "delta", 0.0, 1.0)
-
-    def numbers(self) -> tuple[float, float]:
-        """See the base class."""
-        return float(self.delta), 0.0
 
 
 @dataclass(frozen=True)
@@ -68,17 +73,9 @@ class DecayingEpsilon(Exploration):
     array([0.25, 0.75])
     """
 
-    half: float = 1000.0
-    floor: float = 0.05
+    half: Annotated[float, number(1e-9, 1e300)] = 1000.0
+    floor: Annotated[float, number(0.0, 1.0)] = 0.05
     rule: ClassVar[str] = "decaying"
-
-    def __post_init__(self) -> None:
-        _within(self, "half", 1e-9, 1e300)
-        _within(self, "floor", 0.0, 1.0)
-
-    def numbers(self) -> tuple[float, float]:
-        """See the base class."""
-        return float(self.half), float(self.floor)
 
 
 @dataclass(frozen=True)
@@ -89,15 +86,8 @@ class Softmax(Exploration):
     array([0.5, 0.5])
     """
 
-    temperature: float = 1.0
+    temperature: Annotated[float, number(1e-3, 1e300)] = 1.0
     rule: ClassVar[str] = "softmax"
-
-    def __post_init__(self) -> None:
-        _within(self, "temperature", 1e-3, 1e300)
-
-    def numbers(self) -> tuple[float, float]:
-        """See the base class."""
-        return float(self.temperature), 0.0
 
 
 @dataclass(frozen=True)
@@ -110,17 +100,9 @@ class InverseGap(Exploration):
     array([0.125, 0.125, 0.75 ])
     """
 
-    scale: float = 1.0
-    exponent: float = 0.5
+    scale: Annotated[float, number(0.0, 1e300)] = 1.0
+    exponent: Annotated[float, number(0.0, 10.0)] = 0.5
     rule: ClassVar[str] = "inverse_gap"
-
-    def __post_init__(self) -> None:
-        _within(self, "scale", 0.0, 1e300)
-        _within(self, "exponent", 0.0, 10.0)
-
-    def numbers(self) -> tuple[float, float]:
-        """See the base class."""
-        return float(self.scale), float(self.exponent)
 
 
 @dataclass(frozen=True)
@@ -133,17 +115,13 @@ class Greedy(Exploration):
 
     rule: ClassVar[str] = "greedy"
 
-    def numbers(self) -> tuple[float, float]:
-        """See the base class."""
-        return 0.0, 0.0
-
 
 _RULES: dict[str, type[Exploration]] = {
     kind.rule: kind for kind in (Epsilon, DecayingEpsilon, Softmax, InverseGap, Greedy)
 }
 
 
-def exploration(rule: Any) -> Exploration:
+def find_rule(rule: Any) -> Exploration:
     """A rule from itself, its name, or what `to_json` returned."""
     if isinstance(rule, Exploration):
         return rule
@@ -158,10 +136,7 @@ def exploration(rule: Any) -> Exploration:
     return _RULES[name](**fields)
 
 
-def _within(rule: Exploration, name: str, low: float, high: float) -> None:
-    """Make a rule's number a float, or refuse it."""
-    given = getattr(rule, name)
-    value = number(name, given)
-    if not low <= value <= high:
-        raise ValueError(f"{name} must be a number from {low:g} to {high:g}, got {given!r}")
-    object.__setattr__(rule, name, value)  # the dataclass is frozen
+def check_rule(value: Any, name: str) -> None:
+    """Refuse what is no rule."""
+    if not isinstance(value, Exploration):
+        raise ValueError(f"{name} must be a rule of dgtrees.bandit, got {shown(value)}")

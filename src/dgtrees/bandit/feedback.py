@@ -1,9 +1,9 @@
 """Losses as they come from outside, checked and brought to the units that the step learns in.
 
-What becomes of them is in `tree.online`: for classes the derivative of the loss by the score of
-the chosen action (eqn:classficationg, or its logistic form), weighted by 1 / p; for continuous
-actions a slope from one loss (eqn:onepoint, with the running mean subtracted) or from two
-(eqn:twopoint).
+What becomes of them is in `tree.online_update` and `tree.online`: for classes the derivative of the
+loss by the score of the chosen action (eqn:classficationg, or its logistic form), weighted by
+1 / p; for continuous actions a slope from one loss (eqn:onepoint, with the running mean subtracted)
+or from two (eqn:twopoint).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from dgtrees.bandit.checks import number, shown
 
-__all__ = ["checked_range", "loss_pair", "loss_share"]
+__all__ = ["check_range", "loss_pair", "loss_share"]
 
 LARGEST_LOSS = 1e12
 """Nodes learn in float32, where the squares of larger slopes overflow."""
@@ -23,7 +23,7 @@ LARGEST_LOSS = 1e12
 Range = tuple[float, float]
 
 
-def checked_range(name: str, low: Any, high: Any) -> Range:
+def check_range(name: str, low: Any, high: Any) -> Range:
     """Two finite numbers, the first below the second by enough to tell numbers between them."""
     try:
         ends = number(name, low), number(name, high)

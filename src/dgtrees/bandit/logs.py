@@ -1,6 +1,6 @@
 """Logs of decisions: what was seen, what was done, how likely that was, and what it cost.
 
-This module owns `Log` and the files it comes from; formats.py reads the single line, and what a
+This module owns `Log` and the files it comes from; log_lines.py reads the single line, and what a
 log says about a policy is evaluate.py's business.
 
 Actions are numbered from 0 here. Both Vowpal Wabbit formats number them from 1, so their action 1
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.bandit.formats import FORMATS, BadLineError
+from dgtrees.bandit.log_lines import FORMATS, BadLineError
 from dgtrees.errors import DataError
 from dgtrees.tables.files import blocks_of_lines, open_bytes, source_name
 from dgtrees.writing import whole_file

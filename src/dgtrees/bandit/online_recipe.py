@@ -8,45 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import exp, inf, sqrt
-from typing import Any
+from typing import Annotated
 
-import numpy as np
-
-from dgtrees.bandit.checks import number, shown, whole_number
-from dgtrees.bandit.explore import Epsilon, Exploration
-from dgtrees.tree import online
+from dgtrees.bandit.explore import Epsilon, Exploration, check_rule
+from dgtrees.schema import check_fields, choice, flag, number, whole
+from dgtrees.tree.exploration import EXPLORATION
+from dgtrees.tree.online_update import FEEDBACK, OPTIMIZERS
+from dgtrees.tree.running_scale import SCALING
 from dgtrees.tree.state import Settings
 
-__all__ = ["RECIPES", "BanditRecipe", "named_recipe"]
-
-_CHOICES = {
-    "residual": ("logistic", "squared"),
-    "leaf_optimizer": tuple(online.OPTIMIZERS),
-    "scaling": tuple(online.SCALING),
-}
+__all__ = ["RECIPES", "BanditRecipe", "find_recipe"]
 
 _HEAVIEST = 1e6  # a weight whose gradients, and their squares, stay finite in a policy's file
-
-# Whether a whole number, the least value, and the largest.
-_RANGES: dict[str, tuple[bool, Any, Any]] = {
-    "leaf_weight_cap": (False, 1.0, inf),
-    "node_weight_cap": (False, 1.0, inf),
-    "node_rate": (False, 0.0, 1e6),
-    "node_rate_half": (False, 0.0, 1e300),
-    "node_memory": (False, 0.0, 0.999999),
-    "leaf_rate": (False, 0.0, 1e6),
-    "slope_rate": (False, 0.0, 1e6),
-    "accumulate": (True, 1, 10**9),
-    "replay": (True, 0, 10**6),
-    "capacity": (True, 0, 10**9),
-    "averaging": (False, 0.0, 1.0),
-    "softmax_scale": (False, 1e-6, 1e3),
-    "clip": (False, 1e-3, 1e6),
-    "leaf_spread": (False, 0.0, 1e6),
-    "epsilon": (False, 1e-12, 1e6),
-    "gradient_clip": (False, 0.0, 1e18),
-}
-_SWITCHES = ("rates_by_width", "baseline", "output_bias", "mean_gradients")
+_INFINITE = number(1.0, inf, finite=False)
+_RATE = number(0.0, 1e6)
 
 
 @dataclass(frozen=True)
@@ -108,49 +83,33 @@ class BanditRecipe:
         updated together with the nodes, which is with leaf_optimizer="rmsprop". 0 for none.
     """
 
-    explore: Exploration = field(default_factory=lambda: Epsilon(0.1))
-    residual: str = "logistic"
-    leaf_weight_cap: float = 5.0
-    node_weight_cap: float = 1.0
-    node_rate: float = 0.03
-    node_rate_half: float = 0.0
-    node_memory: float = 0.99
-    leaf_optimizer: str = "adagrad"
-    leaf_rate: float = 2.0
-    slope_rate: float = 1.0
-    rates_by_width: bool = True
-    accumulate: int = 10
-    replay: int = 9
-    capacity: int = 100_000
-    averaging: float = 0.1
-    softmax_scale: float = 1.0
-    scaling: str = "standard"
-    clip: float = 5.0
-    leaf_spread: float = 0.0
-    baseline: bool = True
-    output_bias: bool = False
-    mean_gradients: bool = False
-    epsilon: float = 1e-8
-    gradient_clip: float = 0.0
+    explore: Annotated[Exploration, check_rule] = field(default_factory=lambda: Epsilon(0.1))
+    residual: Annotated[str, choice("logistic", "squared")] = "logistic"
+    leaf_weight_cap: Annotated[float, _INFINITE] = 5.0
+    node_weight_cap: Annotated[float, _INFINITE] = 1.0
+    node_rate: Annotated[float, _RATE] = 0.03
+    node_rate_half: Annotated[float, number(0.0, 1e300)] = 0.0
+    node_memory: Annotated[float, number(0.0, 0.999999)] = 0.99
+    leaf_optimizer: Annotated[str, choice(*OPTIMIZERS)] = "adagrad"
+    leaf_rate: Annotated[float, _RATE] = 2.0
+    slope_rate: Annotated[float, _RATE] = 1.0
+    rates_by_width: Annotated[bool, flag] = True
+    accumulate: Annotated[int, whole(1, 10**9)] = 10
+    replay: Annotated[int, whole(0, 10**6)] = 9
+    capacity: Annotated[int, whole(0, 10**9)] = 100_000
+    averaging: Annotated[float, number(0.0, 1.0)] = 0.1
+    softmax_scale: Annotated[float, number(1e-6, 1e3)] = 1.0
+    scaling: Annotated[str, choice(*SCALING)] = "standard"
+    clip: Annotated[float, number(1e-3, 1e6)] = 5.0
+    leaf_spread: Annotated[float, number(0.0, 1e6)] = 0.0
+    baseline: Annotated[bool, flag] = True
+    output_bias: Annotated[bool, flag] = False
+    mean_gradients: Annotated[bool, flag] = False
+    epsilon: Annotated[float, number(1e-12, 1e6)] = 1e-8
+    gradient_clip: Annotated[float, number(0.0, 1e18)] = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.explore, Exploration):
-            raise ValueError(f"explore must be a rule of dgtrees.bandit, got {self.explore!r}")
-        for name, allowed in _CHOICES.items():
-            given = getattr(self, name)
-            if not isinstance(given, str) or given not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {shown(given)}")
-        for name, (whole, least, most) in _RANGES.items():
-            given = getattr(self, name)
-            value = whole_number(name, given, least, most) if whole else number(name, given)
-            if not least <= value <= most:
-                raise ValueError(f"{name} must be a number from {least:g} to {most:g}, got {given}")
-            object.__setattr__(self, name, value)  # a plain int or float, which files can hold
-        for name in _SWITCHES:
-            given = getattr(self, name)
-            if not isinstance(given, (bool, np.bool_)):
-                raise ValueError(f"{name} must be True or False, got {shown(given)}")
-            object.__setattr__(self, name, bool(given))
+        check_fields(self)
 
     def settings(
         self,
@@ -166,22 +125,22 @@ class BanditRecipe:
         # The step sums gradients; limits meant for their mean are as many times larger for the sum.
         summed = self.accumulate if self.mean_gradients else 1
         return Settings(
-            feedback=online.FEEDBACK[feedback or self.residual],
-            leaf_weight_cap=min(float(self.leaf_weight_cap), _HEAVIEST),
-            node_weight_cap=min(float(self.node_weight_cap), _HEAVIEST),
+            feedback=FEEDBACK[feedback or self.residual],
+            leaf_weight_cap=min(self.leaf_weight_cap, _HEAVIEST),
+            node_weight_cap=min(self.node_weight_cap, _HEAVIEST),
             node_rate=self.node_rate / width,
-            node_decay=float(self.node_memory),
-            node_rate_half=float(self.node_rate_half),
-            leaf_optimizer=online.OPTIMIZERS[self.leaf_optimizer],
-            leaf_rate=float(self.leaf_rate),
+            node_decay=self.node_memory,
+            node_rate_half=self.node_rate_half,
+            leaf_optimizer=OPTIMIZERS[self.leaf_optimizer],
+            leaf_rate=self.leaf_rate,
             slope_rate=self.slope_rate / width,
-            accumulate=int(self.accumulate),
-            replay=int(self.replay),
-            averaging=float(self.averaging),
-            scaling=online.SCALING[self.scaling],
-            clip=float(self.clip),
+            accumulate=self.accumulate,
+            replay=self.replay,
+            averaging=self.averaging,
+            scaling=SCALING[self.scaling],
+            clip=self.clip,
             toward=1.0 / (1.0 + exp(-2.0 * self.softmax_scale)),
-            exploration=online.EXPLORATION[self.explore.rule],
+            exploration=EXPLORATION[self.explore.rule],
             explore_a=a,
             explore_b=b,
             two_point=False,
@@ -249,7 +208,7 @@ RECIPES: dict[str, dict[str, BanditRecipe]] = {
 """Presets by name, and by what the leaves hold."""
 
 
-def named_recipe(recipe: object, kind: str) -> BanditRecipe:
+def find_recipe(recipe: object, kind: str) -> BanditRecipe:
     """A recipe from itself or from its name."""
     if isinstance(recipe, BanditRecipe):
         return recipe

@@ -28,7 +28,8 @@ def warmup(json: o.Json = False, quiet: o.Quiet = False) -> None:
 
     Afterwards the first fit, prediction or decision of a process takes no longer than the next.
     """
-    from dgtrees.tree import compiled, forest_bandit, online, routing  # noqa: F401
+    from dgtrees.paper.baselines import _forest_bandit  # noqa: F401
+    from dgtrees.tree import compiled, online, routing  # noqa: F401
 
     place = compiled.folder()
     if place is None:

@@ -18,14 +18,13 @@ from dgtrees.bandit import simulate
 from dgtrees.bandit.online_recipe import RECIPES
 from dgtrees.paper.baselines import ContextualBanditForest, LinearContinuousBandit, VWBandit
 from dgtrees.paper.catalog import Split
+from dgtrees.tree.action_losses import huber
 
 _TEST_ROWS = 10_000
 _MARGIN = 0.05
 """How far beyond the targets actions may go, as a share of their range: what is best is unknown."""
 _FAR = 1000.0
 """Bounds of baselines that the paper runs without any, in units of the targets' range."""
-_HUBER = 0.1
-"""Where the Huber loss goes from squared to linear, as a share of the targets' range."""
 
 
 def _change_recipe(name: str, kind: str, changes: dict[str, Any]) -> Any:
@@ -139,11 +138,3 @@ def _run_values(kind: str, height: int, seed: int, settings: dict, stream: Any, 
         errors = [float(width * v**0.5) for v in curve.held_out]
         found["curve"] = {"queries": curve.queries, "held_out": errors}
     return found
-
-
-def huber(action: float, value: float) -> float:
-    """The Huber loss of an action where `value` would have been right."""
-    error = abs(action - value)
-    if error <= _HUBER:
-        return float(0.5 * error**2)
-    return float(_HUBER * (error - 0.5 * _HUBER))

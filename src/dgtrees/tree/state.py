@@ -1,15 +1,18 @@
 """What an online learner was told and what it remembers, as a few flat arrays.
 
-A call from Python into compiled code costs about half a microsecond an array, and a learner has
-thirty. They lie therefore side by side in one `Arena` of six, which is what the compiled functions
-of `online.py` take, and `opened` gives the named views into it: the same function for Python and,
-compiled, for the step itself.
+A call from Python into compiled code costs about a tenth of a microsecond per array, and a learner
+has thirty. They lie therefore side by side in one `Arena` of six, which is what the compiled
+functions of `online.py` take, and `open_state` gives the named views into it: the same function for
+Python and, compiled, for the step itself.
+
+`Settings` and `State` are the only places that list the numbers and arrays: types, offsets, what a
+policy's file holds and what it must not hold follow from their annotations.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-from zlib import crc32
+from math import prod
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import numpy as np
 from scipy.special import erf
@@ -17,16 +20,15 @@ from scipy.special import erf
 from dgtrees.tree.compiled import njit
 
 __all__ = [
-    "NOT_NEGATIVE",
-    "SCRATCH",
+    "PARTS",
     "Arena",
     "Settings",
     "State",
-    "new_arena",
-    "opened",
-    "settings_of",
-    "views",
-    "with_room",
+    "count_answers",
+    "make_arena",
+    "make_room",
+    "open_state",
+    "view_state",
 ]
 
 SEEN, NEXT, PENDING, UPDATES = 0, 1, 2, 3  # places of `State.counts`
@@ -35,7 +37,7 @@ _FIRST_ROOM = 1024
 
 
 class Settings(NamedTuple):
-    """What a learner was told, as numbers; made by `bandit.online_recipe`."""
+    """What a learner was told, as numbers; made by `BanditRecipe.settings`."""
 
     feedback: int
     leaf_weight_cap: float
@@ -66,207 +68,208 @@ class Settings(NamedTuple):
     height: int = 1
     linear: bool = False
 
+    def sizes(self) -> dict[str, int]:
+        """Lengths of axes by the names that the parts of a state have for them."""
+        leaves, width = 2**self.height, self.n_features + 1
+        sloped = self.n_outputs if self.linear else 0
+        averaged = 1 if self.averaging > 0 else 0
+        return {
+            "features": self.n_features,
+            "width": width,  # features and the constant 1
+            "outputs": self.n_outputs,
+            "sloped": sloped,
+            "leaves": leaves,
+            "nodes": leaves - 1,
+            "places": 2 * leaves - 1,  # nodes and leaves
+            "mean_nodes": averaged * (leaves - 1),
+            "mean_outputs": averaged * self.n_outputs,
+            "mean_sloped": averaged * sloped,
+        }
+
+
+class Part:
+    """Where an array of a state lies, its shape, and what a file may hold of it.
+
+    `pool` is an array of the arena, or "words": its integers without a sign. `shape` has names of
+    `Settings.sizes` and numbers. A part whose first axis is "room" is a whole array, which grows.
+    """
+
+    def __init__(
+        self, pool: str, *shape: str | int, saved: bool = True, not_negative: bool = False
+    ) -> None:
+        self.pool = pool
+        self.shape = shape
+        self.saved = saved  # scratch arrays hold nothing between two calls
+        self.not_negative = not_negative  # square roots and quotients are taken of it
+        self.grows = shape[0] == "room"
+
+    def lengths(self, sizes: dict[str, int]) -> tuple[int, ...]:
+        """The shape in numbers."""
+        return tuple(sizes[axis] if isinstance(axis, str) else axis for axis in self.shape)
+
 
 class State(NamedTuple):
-    """What a learner remembers; D = d + 1, and scratch arrays at the end."""
+    """What a learner remembers, and scratch arrays at the end."""
 
-    nodes: np.ndarray  # (2^h - 1, D) float32
-    leaves: np.ndarray  # (outputs, 2^h)
-    slopes: np.ndarray  # (outputs or 0, D)
-    node_gradient: np.ndarray  # like nodes: sum since the last update
-    node_square: np.ndarray  # like nodes: running mean of squared gradients
-    leaf_gradient: np.ndarray
-    leaf_square: np.ndarray
-    slope_gradient: np.ndarray
-    slope_square: np.ndarray
-    mean_nodes: np.ndarray  # running averages of nodes, leaves and slopes; empty without averaging
-    mean_leaves: np.ndarray
-    mean_slopes: np.ndarray
-    shift: np.ndarray  # (d,) first row seen: all sums are of differences from it
-    mean: np.ndarray  # (d,)
-    square: np.ndarray  # (d,) sum of squared deviations from the mean
-    absolute: np.ndarray  # (d,) running mean of absolute deviations
-    inverse_scale: np.ndarray  # (d,)
-    baseline: np.ndarray  # (2^h,) running mean of a leaf's losses, for one-point feedback
-    baseline_counts: np.ndarray  # (2^h,)
-    bias: np.ndarray  # (4,) added to every output: value, gradient, mean of squares, average
-    counts: np.ndarray  # (4,) answers, next place in the memory, examples since an update, updates
-    random: np.ndarray  # (2,) uint64
-    memory: np.ndarray  # (room, d) float32 rows, less `shift`
-    answers: np.ndarray  # (room, 3) action or centre, loss or slope, probability
-    x: np.ndarray  # (D,) scratch from here on
-    activations: np.ndarray  # (2^h - 1,)
-    value: np.ndarray  # (2^(h+1) - 1,)
-    reach: np.ndarray  # (2^(h+1) - 1,)
-    scores: np.ndarray  # (outputs,)
-    probabilities: np.ndarray  # (outputs,)
-
-
-SCRATCH = ("x", "activations", "value", "reach", "scores", "probabilities")
-"""Fields of a state that hold nothing between two calls."""
-
-NOT_NEGATIVE = (
-    "node_square", "leaf_square", "slope_square", "square", "absolute", "inverse_scale",
-    "baseline_counts",
-)  # fmt: skip
-"""Fields of a state whose square roots and quotients are taken."""
-
-
-LAYOUT = float(crc32(repr((Settings._fields, State._fields)).encode()))
-"""Compiled code that was cached for another layout must not touch these arrays."""
+    nodes: Annotated[np.ndarray, Part("singles", "nodes", "width")]
+    leaves: Annotated[np.ndarray, Part("floats", "outputs", "leaves")]
+    slopes: Annotated[np.ndarray, Part("floats", "sloped", "width")]
+    # Sums of gradients since the last update, and running means of their squares.
+    node_gradient: Annotated[np.ndarray, Part("singles", "nodes", "width")]
+    node_square: Annotated[np.ndarray, Part("singles", "nodes", "width", not_negative=True)]
+    leaf_gradient: Annotated[np.ndarray, Part("floats", "outputs", "leaves")]
+    leaf_square: Annotated[np.ndarray, Part("floats", "outputs", "leaves", not_negative=True)]
+    slope_gradient: Annotated[np.ndarray, Part("floats", "sloped", "width")]
+    slope_square: Annotated[np.ndarray, Part("floats", "sloped", "width", not_negative=True)]
+    # Running averages of nodes, leaves and slopes; empty without averaging.
+    mean_nodes: Annotated[np.ndarray, Part("singles", "mean_nodes", "width")]
+    mean_leaves: Annotated[np.ndarray, Part("floats", "mean_outputs", "leaves")]
+    mean_slopes: Annotated[np.ndarray, Part("floats", "mean_sloped", "width")]
+    # The first row seen: all sums are of differences from it. Then the mean, the sum of squared
+    # deviations from it, and the running mean of absolute ones.
+    shift: Annotated[np.ndarray, Part("floats", "features")]
+    mean: Annotated[np.ndarray, Part("floats", "features")]
+    square: Annotated[np.ndarray, Part("floats", "features", not_negative=True)]
+    absolute: Annotated[np.ndarray, Part("floats", "features", not_negative=True)]
+    inverse_scale: Annotated[np.ndarray, Part("floats", "features", not_negative=True)]
+    # Running mean of a leaf's losses, for one-point feedback.
+    baseline: Annotated[np.ndarray, Part("floats", "leaves")]
+    baseline_counts: Annotated[np.ndarray, Part("floats", "leaves", not_negative=True)]
+    # Added to every output: value, gradient, mean of squares, average.
+    bias: Annotated[np.ndarray, Part("floats", 4)]
+    # Answers, next place in the memory, examples since an update, updates.
+    counts: Annotated[np.ndarray, Part("integers", 4)]
+    random: Annotated[np.ndarray, Part("words", 2)]
+    # Rows less `shift`; then action or centre, loss or slope, and probability.
+    memory: Annotated[np.ndarray, Part("memory", "room", "features")]
+    answers: Annotated[np.ndarray, Part("answers", "room", 3)]
+    x: Annotated[np.ndarray, Part("singles", "width", saved=False)]
+    activations: Annotated[np.ndarray, Part("floats", "nodes", saved=False)]
+    value: Annotated[np.ndarray, Part("floats", "places", saved=False)]
+    reach: Annotated[np.ndarray, Part("floats", "places", saved=False)]
+    scores: Annotated[np.ndarray, Part("floats", "outputs", saved=False)]
+    probabilities: Annotated[np.ndarray, Part("floats", "outputs", saved=False)]
 
 
 class Arena(NamedTuple):
     """Settings and state as the compiled functions take them."""
 
-    told: np.ndarray  # the settings and the layout's number, as float64
+    told: np.ndarray  # one record: the settings, and where the parts of the state lie
     floats: np.ndarray
-    singles: np.ndarray  # float32
+    singles: np.ndarray
     integers: np.ndarray
     memory: np.ndarray
     answers: np.ndarray
 
 
+PARTS: dict[str, Part] = {
+    name: hint.__metadata__[0] for name, hint in get_type_hints(State, include_extras=True).items()
+}
+"""The parts of a state by name."""
+
+_NUMBERS = {int: np.int64, float: np.float64, bool: np.bool_}
+_FIELDS: list[Any] = [(name, _NUMBERS[kind]) for name, kind in get_type_hints(Settings).items()]
+_FIELDS += [("places", np.int64, (len(PARTS), 3))]  # of every part its start, rows and columns
+_TOLD = np.dtype((np.record, np.dtype(_FIELDS, align=True)))
+
+
 @njit(nogil=True)
-def settings_of(told):
-    """The settings by name."""
-    return Settings(
-        int(told[0]),
-        told[1],
-        told[2],
-        told[3],
-        told[4],
-        told[5],
-        int(told[6]),
-        told[7],
-        told[8],
-        int(told[9]),
-        int(told[10]),
-        told[11],
-        int(told[12]),
-        told[13],
-        told[14],
-        int(told[15]),
-        told[16],
-        told[17],
-        told[18] != 0.0,
-        told[19],
-        told[20] != 0.0,
-        told[21],
-        told[22],
-        told[23] != 0.0,
-        int(told[24]),
-        int(told[25]),
-        int(told[26]),
-        told[27] != 0.0,
+def _vector(pool, place):
+    return pool[place[0] : place[0] + place[1]]
+
+
+@njit(nogil=True)
+def _matrix(pool, place):
+    return pool[place[0] : place[0] + place[1] * place[2]].reshape((place[1], place[2]))
+
+
+def _compile_open_state() -> Any:
+    """`open_state`: State(nodes=_matrix(singles, told[0].places[0]), leaves=...).
+
+    Its source is made of the parts' names, as that of a named tuple or a dataclass is: Numba cannot
+    fill a tuple in a loop, and one that is put together from pairs, by a function for each part,
+    took three times as long to compile and twice as long to run.
+    """
+    lines = []
+    for number, (name, part) in enumerate(PARTS.items()):
+        pool = "integers.view(np.uint64)" if part.pool == "words" else part.pool
+        cut = ("_vector", "_matrix")[len(part.shape) - 1]
+        lines.append(f"{name}={pool if part.grows else f'{cut}({pool}, places[{number}])'}")
+    source = (
+        f"def open_state({', '.join(Arena._fields)}):\n"
+        f"    places = told[0].places\n"
+        f"    return State({', '.join(lines)})\n"
+    )
+    scope = {"State": State, "_matrix": _matrix, "_vector": _vector, "np": np}
+    exec(source, scope)
+    return njit(nogil=True)(scope["open_state"])
+
+
+open_state = _compile_open_state()
+"""The state by name: views into the arena."""
+
+
+def view_state(arena: Arena) -> State:
+    """`open_state`, for Python."""
+    state: State = open_state.py_func(*arena)
+    return state
+
+
+def count_answers(arena: Arena) -> int:
+    """How many answers a learner has seen; the counts lie first among the integers."""
+    return int(arena.integers[SEEN])
+
+
+def _allocate(settings: Settings) -> Arena:
+    """Arrays of the right sizes, and all parts side by side in them."""
+    sizes = settings.sizes() | {"room": 0}
+    told = np.zeros(1, _TOLD)
+    used = {"floats": 0, "singles": 0, "integers": 0}
+    for place, part in zip(told["places"][0], PARTS.values(), strict=True):
+        lengths = part.lengths(sizes)
+        if not part.grows:
+            pool = "integers" if part.pool == "words" else part.pool
+            place[:] = used[pool], *lengths, *[1] * (2 - len(lengths))
+            used[pool] += prod(lengths)
+    for name, value in settings._asdict().items():
+        told[name] = value
+    return Arena(
+        told=told,
+        floats=np.zeros(used["floats"]),
+        singles=np.zeros(used["singles"], dtype=np.float32),
+        integers=np.zeros(used["integers"], dtype=np.int64),
+        memory=np.zeros(PARTS["memory"].lengths(sizes), dtype=np.float32),
+        answers=np.zeros(PARTS["answers"].lengths(sizes)),
     )
 
 
-@njit(nogil=True)
-def _part(array, start, rows, columns):
-    return array[start : start + rows * columns].reshape((rows, columns))
-
-
-@njit(nogil=True)
-def opened(told, floats, singles, integers, memory, answers):
-    """The state by name: views into the arena."""
-    if told[-1] != LAYOUT:
-        raise RuntimeError("compiled code of another version: delete dgtrees' __pycache__ folders")
-    settings = settings_of(told)
-    d, outputs = settings.n_features, settings.n_outputs
-    D = d + 1
-    leaves = 2**settings.height
-    nodes = leaves - 1
-    sloped = outputs if settings.linear else 0
-    averaged = 1 if settings.averaging > 0.0 else 0
-    # singles: nodes, their gradient and square, their mean, and one row
-    a = nodes * D
-    # floats: three of leaves, three of slopes, their means, then vectors
-    b, c = outputs * leaves, sloped * D
-    v = 3 * b + 3 * c + averaged * (b + c)
-    u = v + 5 * d + 2 * leaves
-    w = u + 4
-    return State(
-        _part(singles, 0, nodes, D),
-        _part(floats, 0, outputs, leaves),
-        _part(floats, 3 * b, sloped, D),
-        _part(singles, a, nodes, D),
-        _part(singles, 2 * a, nodes, D),
-        _part(floats, b, outputs, leaves),
-        _part(floats, 2 * b, outputs, leaves),
-        _part(floats, 3 * b + c, sloped, D),
-        _part(floats, 3 * b + 2 * c, sloped, D),
-        _part(singles, 3 * a, averaged * nodes, D),
-        _part(floats, 3 * b + 3 * c, averaged * outputs, leaves),
-        _part(floats, 3 * b + 3 * c + averaged * b, averaged * sloped, D),
-        floats[v : v + d],
-        floats[v + d : v + 2 * d],
-        floats[v + 2 * d : v + 3 * d],
-        floats[v + 3 * d : v + 4 * d],
-        floats[v + 4 * d : v + 5 * d],
-        floats[v + 5 * d : u - leaves],
-        floats[u - leaves : u],
-        floats[u:w],
-        integers[:4],
-        integers[4:6].view(np.uint64),
-        memory,
-        answers,
-        singles[(3 + averaged) * a : (3 + averaged) * a + D],
-        floats[w : w + nodes],
-        floats[w + nodes : w + 3 * nodes + 1],
-        floats[w + 3 * nodes + 1 : w + 5 * nodes + 2],
-        floats[w + 5 * nodes + 2 : w + 5 * nodes + 2 + outputs],
-        floats[w + 5 * nodes + 2 + outputs : w + 5 * nodes + 2 + 2 * outputs],
-    )
-
-
-def views(arena: Arena) -> State:
-    """`opened`, for Python."""
-    return opened.py_func(*arena)
-
-
-def new_arena(settings: Settings, seed: int, leaf_spread: float = 0.0) -> Arena:
+def make_arena(settings: Settings, seed: int, leaf_spread: float = 0.0) -> Arena:
     """A learner that has seen nothing.
 
     Nodes and leaves start as torch starts linear layers: uniform, within one over the square root
     of what they sum over, leaves times `leaf_spread`.
     """
-    d, outputs = settings.n_features, settings.n_outputs
-    leaves = 2**settings.height
-    sloped = outputs if settings.linear else 0
-    averaged = settings.averaging > 0
-    arena = Arena(
-        told=np.array([*settings, LAYOUT], dtype=np.float64),
-        floats=np.zeros(
-            (3 + averaged) * (outputs * leaves + sloped * (d + 1))
-            + (5 * d + 2 * leaves + 4)
-            + (5 * (leaves - 1) + 2 + 2 * outputs)
-        ),
-        singles=np.zeros((3 + averaged) * (leaves - 1) * (d + 1) + d + 1, dtype=np.float32),
-        integers=np.zeros(6, dtype=np.int64),
-        memory=np.zeros((0, d), dtype=np.float32),
-        answers=np.zeros((0, 3)),
-    )
-    state = views(arena)
+    arena = _allocate(settings)
+    state = view_state(arena)
     rng = np.random.default_rng(seed)
-    nodes = rng.uniform(-1.0, 1.0, size=state.nodes.shape) / np.sqrt(d)
+    nodes = rng.uniform(-1.0, 1.0, size=state.nodes.shape) / np.sqrt(settings.n_features)
     nodes[:, -1] = 0.0
     state.nodes[:] = nodes
     # erf makes normal numbers uniform; normal ones are drawn because a seed's exploration, which is
     # drawn after them, has to stay what it was when leaves were normal.
-    widest = leaf_spread / np.sqrt(leaves)
+    widest = leaf_spread / np.sqrt(2**settings.height)
     state.leaves[:] = widest * erf(rng.normal(size=state.leaves.shape) / np.sqrt(2.0))
     state.random[:] = rng.integers(2**64, size=2, dtype=np.uint64)
     if settings.output_bias:
         state.bias[[VALUE, AVERAGE]] = rng.uniform(-widest, widest)
-    if averaged:
+    if settings.averaging > 0:
         state.mean_nodes[:], state.mean_leaves[:] = state.nodes, state.leaves
     return arena
 
 
-def with_room(arena: Arena, more: int, capacity: int) -> Arena:
+def make_room(arena: Arena, more: int, capacity: int) -> Arena:
     """The arena with a memory that can take `more` rows, or as many as `capacity` allows."""
-    room, used = len(arena.memory), int(arena.integers[SEEN])
+    room, used = len(arena.memory), count_answers(arena)
     if room >= capacity or used + more <= room:
         return arena
     larger = min(capacity, max(_FIRST_ROOM, 2 * room, used + more))

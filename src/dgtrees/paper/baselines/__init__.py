@@ -7,14 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dgtrees.paper.baselines.cbf import ContextualBanditForest
-    from dgtrees.paper.baselines.decision import Decision
     from dgtrees.paper.baselines.lcn import LCNClassifier, LCNRegressor
     from dgtrees.paper.baselines.linear_bandit import EpsilonGreedyLinear, LinUCB
-    from dgtrees.paper.baselines.linear_continuous import (
-        ContinuousDecision,
-        LinearContinuousBandit,
-        LinearRecipe,
-    )
+    from dgtrees.paper.baselines.linear_continuous import LinearContinuousBandit, LinearRecipe
     from dgtrees.paper.baselines.pat import PATClassifier, PATRegressor
     from dgtrees.paper.baselines.tao import TAOClassifier, TAORegressor
     from dgtrees.paper.baselines.tel import TELClassifier, TELRegressor
@@ -22,8 +17,6 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ContextualBanditForest": "cbf",
-    "ContinuousDecision": "linear_continuous",
-    "Decision": "decision",
     "EpsilonGreedyLinear": "linear_bandit",
     "LCNClassifier": "lcn",
     "LCNRegressor": "lcn",
@@ -41,8 +34,6 @@ _HOMES = {
 
 __all__ = [
     "ContextualBanditForest",
-    "ContinuousDecision",
-    "Decision",
     "EpsilonGreedyLinear",
     "LCNClassifier",
     "LCNRegressor",

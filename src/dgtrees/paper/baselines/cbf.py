@@ -11,7 +11,7 @@ all of them learn from it.
 
 "The original's" settings below are those of docs/baselines_cbf.md, which names their source.
 
-This module cuts features into bins and has the interface; the trees are `tree/forest_bandit.py`.
+This module cuts features into bins and has the interface; the trees are `_forest_bandit.py`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dgtrees.paper.baselines.decision import (
-    Decision,
+from dgtrees.bandit.decision import Decision
+from dgtrees.paper.baselines import _forest_bandit
+from dgtrees.paper.baselines._forest_bandit import Forest
+from dgtrees.paper.baselines.bandit_checks import (
     check_feedback,
     check_n_actions,
     check_row,
     check_rows,
 )
-from dgtrees.tree import forest_bandit
-from dgtrees.tree.forest_bandit import Forest
 
 __all__ = ["ContextualBanditForest", "bin_edges", "one_hot_variables"]
 
@@ -154,7 +154,7 @@ class ContextualBanditForest:
         if forest is None:
             return Decision(int(self._rng.integers(self.n_actions)), 1.0 / self.n_actions)
         votes = np.zeros(self.n_actions, dtype=np.int64)
-        forest_bandit.propose(
+        _forest_bandit.propose(
             x, forest.feature, forest.low, forest.high, forest.nodes, forest.totals, forest.alive,
             forest.bits, votes,
         )  # fmt: skip
@@ -163,7 +163,7 @@ class ContextualBanditForest:
             return Decision(int(tied[0]), 1.0)
         return Decision(int(tied[self._rng.integers(len(tied))]), 1.0 / len(tied))
 
-    def learn(self, x: ArrayLike, decision: Any, loss: float) -> None:
+    def learn(self, x: ArrayLike, decision: Decision, loss: float) -> None:
         """Take in the loss, from 0 to 1, of a decision; late and in any order will do."""
         x = check_row(x, self._columns)
         action, _, loss = check_feedback(decision, loss, self.n_actions)
@@ -187,7 +187,7 @@ class ContextualBanditForest:
             return np.zeros(len(X), dtype=np.int64)
         votes = np.zeros((len(X), self.n_actions), dtype=np.int64)
         means = np.zeros((len(X), self.n_actions))
-        forest_bandit.mean_rewards(
+        _forest_bandit.mean_rewards(
             X, forest.feature, forest.low, forest.high, forest.nodes, forest.totals, forest.alive,
             forest.bits.copy(), votes, means,
         )  # fmt: skip
@@ -218,10 +218,10 @@ class ContextualBanditForest:
         else:
             subset = min(count, int(self.max_features))
         # More slots than leaves would never be taken.
-        room = int(self.memory * 2**20) // forest_bandit.slot_bytes(self.n_actions, subset)
+        room = int(self.memory * 2**20) // _forest_bandit.slot_bytes(self.n_actions, subset)
         leaves = self.n_trees * (self.max_nodes + 1) // 2
         low, high = self.max_depth
-        self._forest = forest_bandit.new_forest(
+        self._forest = _forest_bandit.new_forest(
             variables,
             self.n_actions,
             self._rng.integers(low, high + 1, size=self.n_trees),
@@ -235,7 +235,7 @@ class ContextualBanditForest:
 
     def _update(self, x: np.ndarray, action: int, reward: float) -> None:
         assert self._forest is not None
-        forest_bandit.learn(x, action, reward, self.delta, self.narrowing, *self._forest)
+        _forest_bandit.learn(x, action, reward, self.delta, self.narrowing, *self._forest)
 
 
 def bin_edges(column: np.ndarray, n_bins: int) -> np.ndarray:

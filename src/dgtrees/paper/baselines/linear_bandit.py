@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dgtrees.paper.baselines.decision import (
-    Decision,
+from dgtrees.bandit.decision import Decision
+from dgtrees.paper.baselines.bandit_checks import (
     check_feedback,
     check_n_actions,
     check_row,
@@ -78,7 +78,7 @@ class _LinearPolicy:
             return Decision(int(self._rng.integers(self.n_actions)), 1.0 / self.n_actions)
         return self._explore(self._scale.design(x[None])[0])
 
-    def learn(self, x: ArrayLike, decision: Any, loss: float) -> None:
+    def learn(self, x: ArrayLike, decision: Decision, loss: float) -> None:
         """Take in the loss, from 0 to 1, of a decision; late and in any order will do."""
         x = check_row(x, self._columns)
         action, _, loss = check_feedback(decision, loss, self.n_actions)

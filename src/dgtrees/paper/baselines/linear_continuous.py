@@ -13,51 +13,33 @@ and an average of the iterates for prediction.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dgtrees.paper.baselines.decision import check_row, check_rows
+from dgtrees.bandit.decision import ContinuousDecision
+from dgtrees.paper.baselines.bandit_checks import check_row, check_rows
 from dgtrees.paper.baselines.linear_bandit import Scale
+from dgtrees.schema import ABOVE_0, check_fields, choice, flag, number
 
-__all__ = ["RECIPES", "ContinuousDecision", "LinearContinuousBandit", "LinearRecipe"]
-
-
-class ContinuousDecision(NamedTuple):
-    """The actions to try, one or two, around the prediction `centre`."""
-
-    actions: tuple[float, ...]
-    centre: float
-
-    @property
-    def action(self) -> float:
-        """The first action to try; the only one with one-point feedback."""
-        return self.actions[0]
+__all__ = ["RECIPES", "LinearContinuousBandit", "LinearRecipe"]
 
 
 @dataclass(frozen=True)
 class LinearRecipe:
     """Every training choice of `LinearContinuousBandit`."""
 
-    optimizer: str = "adagrad"
-    learning_rate: float = 0.05
-    momentum: float = 0.0
-    l2: float = 0.0
-    clip: float = 5.0
-    subtract_mean: bool = True
-    average: bool = True
+    optimizer: Annotated[str, choice("adagrad", "rmsprop")] = "adagrad"
+    learning_rate: Annotated[float, number(ABOVE_0)] = 0.05
+    momentum: Annotated[float, number(0.0, 0.999999)] = 0.0
+    l2: Annotated[float, number(0.0)] = 0.0
+    clip: Annotated[float, number(ABOVE_0, finite=False)] = 5.0
+    subtract_mean: Annotated[bool, flag] = True
+    average: Annotated[bool, flag] = True
 
     def __post_init__(self) -> None:
-        if self.optimizer not in ("adagrad", "rmsprop"):
-            raise ValueError(f"optimizer must be 'adagrad' or 'rmsprop', got {self.optimizer!r}")
-        for name in ("learning_rate", "clip"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be above 0, got {getattr(self, name)!r}")
-        if not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum must be from 0 to below 1, got {self.momentum!r}")
-        if not self.l2 >= 0:
-            raise ValueError(f"l2 must be at least 0, got {self.l2!r}")
+        check_fields(self)
 
 
 _PAPER = LinearRecipe(

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dgtrees.paper.baselines.decision import (
-    Decision,
+from dgtrees.bandit.decision import Decision
+from dgtrees.paper.baselines.bandit_checks import (
     check_feedback,
     check_n_actions,
     check_row,

@@ -1,4 +1,4 @@
-"""Axis-aligned trees that grow from bandit feedback: the compiled part of `baselines/cbf.py`.
+"""Axis-aligned trees that grow from bandit feedback: the compiled part of `cbf.py`.
 
 A forest is a handful of flat arrays (`new_forest`), changed in place. A *variable* is a yes/no
 question about one feature: does it lie in (low, high]? A node is open (it gathers, for a random
@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dgtrees.tree.compiled import njit
-from dgtrees.tree.online import _uniform
+from dgtrees.tree.random_numbers import draw_uniform
 
 __all__ = ["Forest", "answers", "learn", "mean_rewards", "new_forest", "propose", "slot_bytes"]
 
@@ -214,7 +214,7 @@ def _take_slot(row, slots, left, own, yes, free, order, random):
     slot = free[count]
     row[SLOT] = slot
     for i in range(slots.shape[1]):
-        j = i + int(_uniform(random, 0) * (order.shape[0] - i))
+        j = i + int(draw_uniform(random, 0) * (order.shape[0] - i))
         order[i], order[j] = order[j], order[i]
         slots[slot, i] = order[i]
     left[slot] = slots.shape[1]

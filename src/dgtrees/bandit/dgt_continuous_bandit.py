@@ -1,0 +1,193 @@
+"""DGTContinuousBandit: a tree whose action is a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dgtrees.bandit.checks import number
+from dgtrees.bandit.decision import ContinuousDecision
+from dgtrees.bandit.feedback import check_range, loss_pair
+from dgtrees.bandit.online_recipe import BanditRecipe
+from dgtrees.bandit.online_tree import OnlineTree
+from dgtrees.schema import choice
+from dgtrees.tables.encoder import Encoder
+from dgtrees.tree import online
+from dgtrees.tree.action_losses import CODES
+from dgtrees.tree.oblique import ObliqueTree
+from dgtrees.tree.state import Settings
+
+__all__ = ["DGTContinuousBandit"]
+
+_check_feedback = choice("one-point", "two-point")
+
+
+class DGTContinuousBandit(OnlineTree):
+    """A tree whose action is a number, learnt from the loss of one or two actions a query.
+
+    Parameters
+    ----------
+    low, high : float
+        Between which actions lie.
+    max_depth : int, default 6
+    leaf : "constant" or "linear", optional
+        Leaves answer a number; or, added to it, one linear function shared by all leaves, which is
+        the default but with the paper's recipe.
+    feedback : "one-point" or "two-point"
+        How many actions are tried for a row: eqn:onepoint or eqn:twopoint.
+    delta : float, optional
+        How far from its own answer the policy tries actions, in units of the action; a tenth
+        of high - low by default, with every recipe. The paper's is 0.5. Less near the bounds.
+    recipe : "default", "paper" or BanditRecipe
+    encoder : Encoder, optional
+    random_state : int, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> price = DGTContinuousBandit(low=0.0, high=10.0, max_depth=2, feedback="two-point")
+    >>> for _ in range(2000):
+    ...     x = rng.normal(size=2)
+    ...     d = price.decide(x)
+    ...     price.learn(x, d, [(a - (3 if x[0] > 0 else 7)) ** 2 for a in d.actions])
+    >>> price.predict([[1.0, 0.0], [-1.0, 0.0]]).round()
+    array([3., 7.])
+    """
+
+    _task = "continuous, "
+
+    def __init__(
+        self,
+        low: float,
+        high: float,
+        max_depth: int = 6,
+        leaf: str | None = None,
+        *,
+        feedback: str = "one-point",
+        delta: float | None = None,
+        recipe: str | BanditRecipe = "default",
+        encoder: Encoder | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.low, self.high = check_range("low and high", low, high)
+        _check_feedback(feedback, "feedback")
+        self.feedback = feedback
+        self.delta = self._check_delta(delta)
+        if leaf is None:
+            leaf = "constant" if recipe == "paper" else "linear"
+        super().__init__(1, max_depth, leaf, recipe, None, encoder, random_state)
+
+    def _check_delta(self, delta: Any) -> float:
+        if delta is None:
+            return (self.high - self.low) / 10
+        # Less would be lost in rounding where a bound cuts steps short.
+        least = max(1e-6 * self._half, 1e-12 * max(abs(self.low), abs(self.high)))
+        value = number("delta", delta)
+        if not least * (1 - 1e-9) <= value <= self._half * (1 + 1e-9):
+            raise ValueError(
+                f"delta must be from {least:g} to {self._half:g}, half of high - low, got {delta!r}"
+            )
+        return value
+
+    @property
+    def _middle(self) -> float:
+        return 0.5 * (self.low + self.high)
+
+    @property
+    def _half(self) -> float:
+        return 0.5 * (self.high - self.low)
+
+    def _settings(self, n_features: int) -> Settings:
+        size = (n_features, 1, self.max_depth, self.leaf == "linear")
+        told = self.recipe_.settings(*size, feedback="slope")
+        delta = min(self.delta / self._half, 1.0)
+        return told._replace(two_point=self.feedback == "two-point", delta=delta)
+
+    def decide(self, x: ArrayLike) -> ContinuousDecision:
+        """The action to take for one row, or the two to try.
+
+        Beside what the parameters that learn would answer; `predict` answers from their average,
+        where the recipe has one.
+        """
+        return self._decide(self._row(x))[0]
+
+    def _decide(self, row: np.ndarray) -> tuple[ContinuousDecision, int]:
+        with self._lock:
+            centre, step, leaf = online.perturb(row, *self._ready(row.shape[0]))
+            self.n_decisions += 1
+            count = self.n_decisions
+        actions = tuple(self._action(place) for place in (centre + step, centre - step))
+        points = 2 if self.feedback == "two-point" else 1
+        centre = self._action(centre)
+        return ContinuousDecision(actions[:points], centre, self.id, count), leaf
+
+    def _action(self, place: float) -> float:
+        """An action from its place between -1 and 1."""
+        return min(max(self._middle + self._half * place, self.low), self.high)
+
+    def learn(self, x: ArrayLike, decision: ContinuousDecision, loss: ArrayLike) -> None:
+        """Learn the loss of the decision's action, or of its two in their order; any time later.
+
+        A decision that is learnt twice counts twice.
+        """
+        self._learn(self._row(x), decision, loss)
+
+    def _learn(self, row: np.ndarray, decision: ContinuousDecision, loss: Any) -> None:
+        self._check(decision)
+        losses = loss_pair(loss, len(decision.actions))
+        with self._lock:
+            arena = self._with_room(row.shape[0])
+            online.learn_slope(row, decision.step(self._half), *losses, *arena)
+
+    def learn_many(
+        self, X: ArrayLike, decisions: Iterable[ContinuousDecision], losses: ArrayLike
+    ) -> None:
+        """Learn from many answers in their order; from none of them if one is refused."""
+        X, decisions, losses = self._pair_up(X, decisions, losses)
+        for decision in decisions:
+            self._check(decision)
+        pairs = [loss_pair(loss, len(d.actions)) for d, loss in zip(decisions, losses, strict=True)]
+        rows = self._rows(X) if decisions else np.empty((0, 0))
+        for row, decision, pair in zip(rows, decisions, pairs, strict=True):
+            row = np.ascontiguousarray(row, dtype=np.float64)
+            with self._lock:
+                arena = self._with_room(row.shape[0])
+                online.learn_slope(row, decision.step(self._half), *pair, *arena)
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """The action that seems best for every row."""
+        outputs = self._outputs(X)[1][:, 0]
+        return np.clip(self._middle + self._half * outputs, self.low, self.high)
+
+    @property
+    def tree_(self) -> ObliqueTree:
+        """The tree as it now is, on unscaled features; see `DGTBandit.tree_`. Knows no bounds."""
+        tree: ObliqueTree = super().tree_
+        return tree.on_scaled_outputs(np.array([self._middle]), np.array([self._half]))
+
+    def _check(self, decision: Any) -> None:
+        self._check_decision(decision, ContinuousDecision)
+        decision.check(2 if self.feedback == "two-point" else 1, self.low, self.high)
+
+    def _stream(
+        self, X: np.ndarray, y: np.ndarray, order: np.ndarray, visits: np.ndarray, loss: str
+    ) -> np.ndarray:
+        losses = np.empty(len(order))
+        with self._lock:
+            arena = self._with_room(X.shape[1], len(order))
+            task = (CODES[loss], self.low, self.high)
+            online.simulate_values(X, y, order, *task, losses, visits, *arena)
+            self.n_decisions += len(order)
+        return losses
+
+    def _parameters(self) -> dict[str, Any]:
+        return super()._parameters() | {
+            "low": self.low,
+            "high": self.high,
+            "feedback": self.feedback,
+            "delta": self.delta,
+        }
