@@ -20,9 +20,12 @@ from dgtrees.bandit.explore import exploration
 from dgtrees.bandit.online_recipe import BanditRecipe, named_recipe
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
+from dgtrees.model.answer import Answer
 from dgtrees.model.header import refusing
+from dgtrees.model.model import Facts, HasModel, Model
 from dgtrees.tables.encoder import Encoder, columns_of, is_frame
 from dgtrees.tree import online
+from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.state import (
     AVERAGE,
@@ -54,7 +57,7 @@ _FIRST_RELEASE: dict[str, Any] = {
 }
 
 
-class OnlineTree:
+class OnlineTree(HasModel):
     """Base of the policies: a tree that learns online, and its file."""
 
     _task = ""
@@ -284,6 +287,19 @@ class OnlineTree:
             values = values + (slopes[:, -1] - unscaled @ centre)
             leaf_weights = np.broadcast_to(unscaled, (len(values), *unscaled.shape))
         return ObliqueTree.complete(weights, nodes[:, -1] - weights @ centre, values, leaf_weights)
+
+    @property
+    def model_(self) -> Model:  # type: ignore[override]
+        """The policy as it now is, as a model: what explain, plot and export take."""
+        columns = () if self.encoder is None else self.encoder.columns
+        facts = Facts(tuple(column.name for column in columns) or None)
+        forest = ObliqueForest((self.tree_,), "mean", self._answer.bounds)
+        return Model(forest, self._answer, self.encoder, True, type(self).__name__, facts)
+
+    @property
+    def _answer(self) -> Answer:
+        """What outputs mean."""
+        raise NotImplementedError
 
     # Files
 

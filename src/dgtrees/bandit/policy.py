@@ -15,6 +15,7 @@ from dgtrees.bandit.explore import Exploration
 from dgtrees.bandit.feedback import checked_range, loss_pair, loss_share
 from dgtrees.bandit.learner import OnlineTree
 from dgtrees.bandit.online_recipe import BanditRecipe
+from dgtrees.model.answer import Actions, Values
 from dgtrees.tables.encoder import Encoder
 from dgtrees.tree import online
 from dgtrees.tree.oblique import ObliqueTree
@@ -120,6 +121,10 @@ class DGTBandit(OnlineTree):
     def predict(self, X: ArrayLike) -> np.ndarray:
         """The action that seems best for every row, without exploration."""
         return self._outputs(X)[1].argmax(axis=1)
+
+    @property
+    def _answer(self) -> Actions:
+        return Actions(np.arange(self.n_actions))
 
     def expected_loss(self, X: ArrayLike) -> np.ndarray:
         """Loss that is expected of every action, shape (rows, n_actions)."""
@@ -305,6 +310,10 @@ class DGTContinuousBandit(OnlineTree):
         """The action that seems best for every row."""
         outputs = self._outputs(X)[1][:, 0]
         return np.clip(self._middle + self._half * outputs, self.low, self.high)
+
+    @property
+    def _answer(self) -> Values:
+        return Values((np.array([self.low]), np.array([self.high])), single_output=True)
 
     @property
     def tree_(self) -> ObliqueTree:
