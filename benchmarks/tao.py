@@ -106,7 +106,7 @@ def polished(name: str, seed: int) -> dict:
         model._examples(X, y, None)
         for X, y in ((parts.X_train, parts.y_train), (parts.X_val, parts.y_val))
     )
-    model.tree_, _ = trainer.finish(*rows)
+    model.model_ = model._finished((trainer.finish(*rows)[0],))
     result: dict = {"set": name, "seed": seed, "seconds": time.perf_counter() - started}
     for when, what in (("before", before), ("after", scores(model, parts))):
         result |= {f"{key} {when}": value for key, value in what.items()}

@@ -174,7 +174,7 @@ def test_what_cannot_be_explained_says_so(clf, numbers):
     tree = ObliqueTree.complete([[1.0]], [0.0], [[0.0], [1.0]])
     with pytest.raises(ValueError, match="give some training rows as background"):
         explain(tree, [1.0])
-    with pytest.raises(StateError, match="has no tree yet: fit it first"):
+    with pytest.raises(StateError, match="has learnt nothing yet: call fit first"):
         explain(DGTClassifier(), [1.0])
     with pytest.raises(TypeError, match="must be an estimator, policy or tree of dgtrees, got str"):
         explain("model", [1.0])

@@ -17,6 +17,7 @@ from dgtrees import (
     export_onnx,
 )
 from dgtrees.errors import StateError
+from dgtrees.model.answer import Classes
 from dgtrees.paper.baselines import TELClassifier
 from exported import OnnxModel, boundary_rows, random_tree
 
@@ -66,7 +67,7 @@ def test_labels_keep_their_type(classes):
 def test_labels_of_several_types_are_refused_and_c_is_offered():
     X = rows()
     model = quick(DGTClassifier, X, (X[:, 0] > 0).astype(int))
-    model.classes_ = np.array([1, "one"], dtype=object)
+    model = replace(model.model_, answer=Classes(np.array([1, "one"], dtype=object)))
     with pytest.raises(ValueError, match=r"all text or all numbers.*export C"):
         export_onnx(model)
 
@@ -164,7 +165,7 @@ def test_what_cannot_be_exported_says_so():
     with pytest.raises(StateError):
         export_onnx(DGTBandit(2, 2))
     for other in ({}, TELClassifier()):
-        with pytest.raises(TypeError, match=rf"must be a hard tree.*got {type(other).__name__}"):
+        with pytest.raises(TypeError, match=rf"tree of dgtrees, got {type(other).__name__}"):
             export_onnx(other)
     with pytest.raises(ValueError, match="dtype must be one of double, float, got 'half'"):
         export_onnx(random_tree(np.random.default_rng(0), 2, 1), dtype="half")

@@ -64,7 +64,7 @@ def test_wrong_arguments_are_refused(iris):
     model, _ = iris
     with pytest.raises(ValueError, match="name the 4 encoded columns, got 1"):
         export_text(model, feature_names=["a"])
-    with pytest.raises(ValueError, match="name the 3 classes, got 1"):
+    with pytest.raises(ValueError, match="name the 3 outputs of the model, got 1"):
         export_text(model, class_names=["a"])
     with pytest.raises(ValueError, match="max_depth must be at least 0, got -1"):
         export_text(model, max_depth=-1)

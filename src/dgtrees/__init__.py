@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dgtrees.model.contributions import contributions
     from dgtrees.model.dot import export_dot
     from dgtrees.model.explain import explain
+    from dgtrees.model.model import Model
     from dgtrees.model.onnx import export_onnx
     from dgtrees.model.plot import plot_tree
     from dgtrees.model.rules import export_text
@@ -42,6 +43,7 @@ _HOMES = {
     "DGTForestRegressor": "dgtrees.estimators",
     "DGTRegressor": "dgtrees.estimators",
     "DGTreesError": "dgtrees.errors",
+    "Model": "dgtrees.model.model",
     "ObliqueForest": "dgtrees.tree",
     "ObliqueTree": "dgtrees.tree",
     "Recipe": "dgtrees.learn.recipe",
@@ -76,6 +78,7 @@ __all__ = [
     "DGTForestRegressor",
     "DGTRegressor",
     "DGTreesError",
+    "Model",
     "ObliqueForest",
     "ObliqueTree",
     "Recipe",

@@ -15,6 +15,7 @@ from dgtrees.bandit.explore import Exploration
 from dgtrees.bandit.feedback import check_range, loss_share
 from dgtrees.bandit.online_recipe import BanditRecipe
 from dgtrees.bandit.online_tree import OnlineTree
+from dgtrees.model.answer import Actions
 from dgtrees.tables.encoder import Encoder
 from dgtrees.tree import online
 
@@ -116,6 +117,10 @@ class DGTBandit(OnlineTree):
     def predict(self, X: ArrayLike) -> np.ndarray:
         """The action that seems best for every row, without exploration."""
         return self._outputs(X)[1].argmax(axis=1)
+
+    @property
+    def _answer(self) -> Actions:
+        return Actions(np.arange(self.n_actions))
 
     def expected_loss(self, X: ArrayLike) -> np.ndarray:
         """Loss that is expected of every action, shape (rows, n_actions)."""

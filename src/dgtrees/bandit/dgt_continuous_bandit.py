@@ -13,6 +13,7 @@ from dgtrees.bandit.decision import ContinuousDecision
 from dgtrees.bandit.feedback import check_range, loss_pair
 from dgtrees.bandit.online_recipe import BanditRecipe
 from dgtrees.bandit.online_tree import OnlineTree
+from dgtrees.model.answer import Values
 from dgtrees.schema import choice
 from dgtrees.tables.encoder import Encoder
 from dgtrees.tree import online
@@ -162,6 +163,10 @@ class DGTContinuousBandit(OnlineTree):
         """The action that seems best for every row."""
         outputs = self._outputs(X)[1][:, 0]
         return np.clip(self._middle + self._half * outputs, self.low, self.high)
+
+    @property
+    def _answer(self) -> Values:
+        return Values((np.array([self.low]), np.array([self.high])), single_output=True)
 
     @property
     def tree_(self) -> ObliqueTree:

@@ -22,9 +22,12 @@ from dgtrees.bandit.online_recipe import find_recipe
 from dgtrees.bandit.policy_file import describe_policy, pack_state, restore_policy
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
+from dgtrees.model.answer import Answer
 from dgtrees.model.header import refusing
+from dgtrees.model.model import Facts, HasModel, Model
 from dgtrees.schema import choice
 from dgtrees.tables.encoder import Encoder
+from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.online_answer import outputs
 from dgtrees.tree.state import (
@@ -44,7 +47,7 @@ _check_leaf = choice("constant", "linear")
 _DEEPEST = 16
 
 
-class OnlineTree:
+class OnlineTree(HasModel):
     """Base of the policies: a tree that learns online, and its file."""
 
     _task = ""
@@ -210,6 +213,19 @@ class OnlineTree:
             values = values + (slopes[:, -1] - unscaled @ centre)
             leaf_weights = np.broadcast_to(unscaled, (len(values), *unscaled.shape))
         return ObliqueTree.complete(weights, nodes[:, -1] - weights @ centre, values, leaf_weights)
+
+    @property
+    def model_(self) -> Model:  # type: ignore[override]
+        """The policy as it now is, as a model: what explain, plot and export take."""
+        columns = () if self.encoder is None else self.encoder.columns
+        facts = Facts(tuple(column.name for column in columns) or None)
+        forest = ObliqueForest((self.tree_,), "mean", self._answer.bounds)
+        return Model(forest, self._answer, self.encoder, True, type(self).__name__, facts)
+
+    @property
+    def _answer(self) -> Answer:
+        """What outputs mean."""
+        raise NotImplementedError
 
     # Files
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from dgtrees.cli import options as o
 from dgtrees.cli.file_checks import check_files
-from dgtrees.cli.output import load_model
+from dgtrees.cli.output import load_fitted
 from dgtrees.cli.predict import as_fitted, batches_for
 from dgtrees.cli.terminal import json_text, say
 from dgtrees.errors import Problems
+
+if TYPE_CHECKING:
+    from dgtrees.model.model import Model
 
 __all__ = ["explain"]
 
@@ -44,6 +47,7 @@ def explain(
     every column added to the prediction. Of a forest, which has many paths, it prints the last.
     """
     from dgtrees.model.explain import explain as explain_row
+    from dgtrees.model.model import model_of
 
     problems = Problems()
     check_files(problems, reads=(model, table, background))
@@ -54,23 +58,21 @@ def explain(
         "model and table cannot both come from standard input: give a file",
     )
     problems.settle()
-    fitted = load_model(model)
-    if hasattr(fitted, "learn"):
-        raise ValueError(
-            f"dgt explain takes a model that dgt fit wrote, got a {type(fitted).__name__}: "
-            "in Python, explain(policy, x, background=X) looks at a policy"
-        )
+    instead = "explain(policy, x, background=X) looks at a policy"
+    fitted = load_fitted(model, "explain", instead)
+    finished = model_of(fitted)
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
     one = _row(fitted, table, row, reading)
     others = None if background is None else _all_rows(fitted, background, reading)
-    if len(getattr(fitted, "forest_", ())) > 1:
-        prediction = fitted.predict(one).tolist()[0]
-        result = {"prediction": prediction, "n_trees": len(fitted.forest_)}
-        text = f"prediction: {_said(prediction)}\nmean of {len(fitted.forest_)} trees"
+    trees = len(finished.forest)
+    if trees > 1:
+        prediction = finished.predict(one).tolist()[0]
+        result = {"prediction": prediction, "n_trees": trees}
+        text = f"prediction: {_said(prediction)}\nmean of {trees} trees"
     else:
-        found = explain_row(fitted, one, background=others)
+        found = explain_row(finished, one, background=others)
         result, text = found.to_dict(), found.text(features)
-    shares = _contributions(fitted, one, others)
+    shares = _contributions(finished, one, others)
     if json:
         say(json_text(result | {"contributions": shares}))
     elif not quiet:
@@ -101,13 +103,13 @@ def _all_rows(fitted: Any, table: str, reading: dict[str, Any]) -> Any:
     return as_fitted(fitted, pyarrow.concat_tables(part.X for part in parts))
 
 
-def _contributions(fitted: Any, one: Any, background: Any) -> dict[str, Any] | None:
+def _contributions(model: Model, one: Any, background: Any) -> dict[str, Any] | None:
     """What each column added to the prediction; None where the model cannot know."""
     from dgtrees.model.contributions import contributions
 
-    if fitted.leaf_rows_ is None and background is None:  # learnt by batches: nobody counted
+    if model.facts.leaf_rows is None and background is None:  # learnt by batches: nobody counted
         return None
-    found = contributions(fitted, one, background=background)
+    found = contributions(model, one, background=background)
     values, base, of = found.values[0], found.base_values[0], found.output
     if values.ndim == 2 and found.output_names is not None:
         likely = int(found.predictions[0].argmax())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from dgtrees.cli.file_checks import check_files
 from dgtrees.cli.output import load_model, report, writing
 from dgtrees.cli.terminal import plain
 from dgtrees.errors import Problems
+
+if TYPE_CHECKING:
+    from dgtrees.model.model import Model
 
 __all__ = ["export"]
 
@@ -54,6 +57,8 @@ def export(
     ONNX and C take rows as they are in the table: the encoding of categories and missing values is
     part of what is written. Leaves agree with dgt predict --leaves for every row.
     """
+    from dgtrees.model.model import model_of
+
     to = _BY_SUFFIX.get(Path(output).suffix, "") if to is None else to
     problems = Problems()
     problems.require(
@@ -68,7 +73,7 @@ def export(
         header = _header_path(output) if to == "c" else None
     check_files(problems, reads=(model,), writes=(output, header))
     problems.settle()
-    fitted = load_model(model)
+    fitted = model_of(load_model(model))
     files = [output]
     if header is not None:
         from dgtrees.model.c import c_name, c_texts
@@ -83,8 +88,8 @@ def export(
         _write(output, export_onnx(fitted, dtype=dtype).SerializeToString())
     else:
         _write(output, _as_text(fitted, to, depth, weights))
-    result = {"format": to, "files": files, "kind": type(fitted).__name__}
-    text = f"{type(fitted).__name__} as {to}: {', '.join(files)}"
+    result = {"format": to, "files": files, "kind": fitted.kind}
+    text = f"{fitted.kind} as {to}: {', '.join(files)}"
     report(result, text, as_json=json, quiet=quiet or output == "-", clear=output != "-")
 
 
@@ -94,7 +99,7 @@ def _header_path(output: str) -> str:
     return str(Path(output).with_suffix(".h"))
 
 
-def _as_text(fitted: Any, to: str, depth: int | None, weights: int) -> str:
+def _as_text(fitted: Model, to: str, depth: int | None, weights: int) -> str:
     if to == "dot":
         from dgtrees.model.dot import export_dot
 

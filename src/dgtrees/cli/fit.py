@@ -165,7 +165,7 @@ def fit(
 
 
 def _size(model: Any) -> dict[str, int]:
-    if hasattr(model, "forest_"):
+    if not model.model_.alone:
         forest = model.forest_
         return {"trees": len(forest), "leaves": forest.n_leaves, "depth": forest.depth}
     return {
@@ -273,7 +273,7 @@ def _fit_whole(job: Job) -> tuple[Any, int, dict[str, float]]:
 
 def _own_validation(model: Any, table: Any) -> dict[str, float]:
     """The score on rows that the estimator itself held out, in the target's units."""
-    if hasattr(model, "forest_"):
+    if not model.model_.alone:
         if model._task == "classification":
             return {"out_of_bag_accuracy": model.oob_score_}
         error = model.oob_prediction_ - table.y

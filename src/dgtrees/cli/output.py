@@ -16,6 +16,7 @@ from dgtrees.writing import check_target, whole_file
 __all__ = [
     "check_output",
     "check_picture",
+    "load_fitted",
     "load_model",
     "report",
     "said",
@@ -66,6 +67,19 @@ def load_model(path: str) -> Any:
         file = Path(folder, "standard input")
         file.write_bytes(sys.stdin.buffer.read())
         return dgtrees.load(file)
+
+
+def load_fitted(path: str, command: str, instead: str) -> Any:
+    """The estimator of a file that dgt fit wrote; `instead` is what Python has for policies."""
+    from dgtrees.bandit.learner import OnlineTree
+
+    fitted = load_model(path)
+    if isinstance(fitted, OnlineTree):
+        raise ValueError(
+            f"dgt {command} takes a model that dgt fit wrote, got a {type(fitted).__name__}: in "
+            f"Python, {instead}"
+        )
+    return fitted
 
 
 def save_model(model: Any, path: str) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from dgtrees.cli import options as o
 from dgtrees.cli.file_checks import check_files
-from dgtrees.cli.output import load_model, save_picture
+from dgtrees.cli.output import load_fitted, save_picture
 from dgtrees.cli.terminal import json_text, say
 from dgtrees.errors import Problems
 from dgtrees.tree.oblique import ObliqueTree
+
+if TYPE_CHECKING:
+    from dgtrees.model.model import Model
 
 __all__ = ["show"]
 
@@ -36,6 +39,7 @@ def show(
 
     Weights that matter most (weight times the spread of the column) come first.
     """
+    from dgtrees.model.model import model_of
     from dgtrees.model.text import tree_text
 
     problems = Problems()
@@ -43,18 +47,13 @@ def show(
     problems.require(depth is None or depth >= 0, f"--depth must be at least 0, got {depth}")
     problems.require(weights >= 1, f"--weights must be at least 1, got {weights}")
     problems.settle()
-    fitted = load_model(model)
-    if hasattr(fitted, "learn"):
-        raise ValueError(
-            f"dgt show takes a model that dgt fit wrote, got a {type(fitted).__name__}: in Python, "
-            "export_text(policy) and plot_tree(policy) show a policy"
-        )
+    instead = "export_text(policy) and plot_tree(policy) show a policy"
+    fitted = model_of(load_fitted(model, "show", instead))
     shown, rows, name = _tree_of(fitted, tree)
-    classes = getattr(fitted, "classes_", None)
     look = {
-        "feature_names": fitted.encoded_feature_names_,
-        "class_names": None if classes is None else [str(c) for c in classes.tolist()],
-        "feature_scale": fitted.encoded_feature_scale_,
+        "feature_names": fitted.encoded_names,
+        "class_names": fitted.answer.names,
+        "feature_scale": fitted.facts.feature_scale,
         "leaf_rows": rows,
     }
     if json:
@@ -66,54 +65,52 @@ def show(
         _draw(shown, png, max_depth=depth, max_features=weights, **look)
 
 
-def _tree_of(fitted: Any, number: int | None) -> tuple[ObliqueTree, Any, str]:
+def _tree_of(fitted: Model, number: int | None) -> tuple[ObliqueTree, Any, str]:
     """The tree to show, its leaves' training rows, and what it is called."""
-    if not hasattr(fitted, "forest_"):
+    trees = fitted.forest.trees
+    if fitted.alone:
         if number is not None:
-            raise ValueError(f"--tree is for forests, this is a {type(fitted).__name__}")
-        return fitted.tree_, fitted.leaf_rows_, ""
-    trees = fitted.forest_.trees
+            raise ValueError(f"--tree is for forests, this is a {fitted.kind}")
+        return trees[0], fitted.leaf_rows(), ""
     number = number or 0
     if not 0 <= number < len(trees):
         raise ValueError(f"--tree must be from 0 to {len(trees) - 1}, got {number}")
-    return trees[number], fitted.leaf_rows_[number], f"tree {number} of {len(trees)}"
+    rows = fitted.facts.leaf_rows
+    return trees[number], rows and rows[number], f"tree {number} of {len(trees)}"
 
 
-def _heading(fitted: Any, path: str, shown: str) -> str:
-    tree = getattr(fitted, "forest_", None) or fitted.tree_
-    if fitted._task == "classification":
-        task = "classification: " + ", ".join(str(c) for c in fitted.classes_.tolist()[:8])
-        task += ", ..." if len(fitted.classes_) > 8 else ""
-    else:
-        task = "regression"
-    order = np.argsort(-fitted.feature_importances_, kind="stable")[:5]
-    names = list(fitted.column_kinds_)
-    important = ", ".join(f"{names[j]} {fitted.feature_importances_[j]:.0%}" for j in order)
+def _heading(fitted: Model, path: str, shown: str) -> str:
+    forest, task, classes = fitted.forest, fitted.answer.task, fitted.answer.names or []
+    if classes:
+        task += f": {', '.join(classes[:8])}{', ...' if len(classes) > 8 else ''}"
+    shares = np.asarray(fitted.facts.importances)
+    order = np.argsort(-shares, kind="stable")[:5]
+    important = ", ".join(f"{fitted.names[j]} {shares[j]:.0%}" for j in order)
     return "\n".join(
         [
-            f"{path}: {type(fitted).__name__}, {task}",
-            f"{fitted.n_features_in_} columns, depth {tree.depth}, {tree.n_leaves} leaves, "
-            f"at most {tree.flops:,} multiply-adds a prediction",
+            f"{path}: {fitted.kind}, {task}",
+            f"{len(fitted.names)} columns, depth {forest.depth}, {forest.n_leaves} leaves, "
+            f"at most {forest.flops:,} multiply-adds a prediction",
             f"most important: {important}",
             *([f"{shown}:"] if shown else []),
         ]
     )
 
 
-def _as_json(fitted: Any, tree: ObliqueTree, rows: Any) -> dict[str, Any]:
+def _as_json(fitted: Model, tree: ObliqueTree, rows: Any) -> dict[str, Any]:
     """The whole tree as plain values: every number of it, and what it refers to."""
-    classes = getattr(fitted, "classes_", None)
+    labels = fitted.answer.labels
 
     def child(index: int) -> dict[str, int]:
         return {"leaf": ~index} if index < 0 else {"node": index}
 
     return {
-        "kind": type(fitted).__name__,
-        "task": fitted._task,
-        "columns": fitted.column_kinds_,
-        "features": fitted.encoded_feature_names_,
-        "classes": None if classes is None else classes.tolist(),
-        "importances": fitted.feature_importances_.tolist(),
+        "kind": fitted.kind,
+        "task": fitted.answer.task,
+        "columns": {column.name: column.kind for column in fitted.columns},
+        "features": fitted.encoded_names,
+        "classes": None if labels is None else labels.tolist(),
+        "importances": np.asarray(fitted.facts.importances).tolist(),
         "depth": tree.depth,
         "nodes": [
             {

@@ -102,7 +102,8 @@ def _arrays(X: np.ndarray) -> Iterator[np.ndarray]:
 def _fit(model: Any) -> None:
     X, y = _rows()
     model.fit(X, y).predict(X)
-    fitted = model.tree_ if hasattr(model, "tree_") else model.forest_
+    forest = model.model_.forest
+    fitted = forest.trees[0] if model.model_.alone else forest
     _ask(model, fitted, X)
 
 

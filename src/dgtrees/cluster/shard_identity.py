@@ -10,7 +10,7 @@ import json
 from types import FunctionType
 from typing import Any
 
-from dgtrees.estimators.storage import parameters_of
+from dgtrees.estimators.stored_parameters import parameters_of
 from dgtrees.learn.losses import Loss
 from dgtrees.learn.recipe import Recipe
 

@@ -28,6 +28,7 @@ from dgtrees.tables.encoder import columns_of
 from dgtrees.tables.examples import Examples
 from dgtrees.tables.table import Columns, Table, named
 from dgtrees.tables.targets import TargetScan
+from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["ShardJob", "scan_target", "train"]
 
@@ -71,7 +72,7 @@ def train(
     weighed = reader.weigh_classes(rows)
     if not model._n_classes:
         low, high = workers.max(np.stack([-rows.y.min(axis=0), rows.y.max(axis=0)]))
-        model._target_range = -low, high
+        model._answer = replace(model._answer, bounds=(-low, high))
     check_size(model.max_depth, model.leaf, rows.X.shape[1], model._outputs_per_leaf)
     trainer = Trainer(
         weighed,
@@ -89,10 +90,9 @@ def train(
         workers.checkpoints = Checkpoints(file, about, _CHECKPOINT_STEPS)
     watched = callbacks if workers.rank == 0 else ()
     result = trainer.fit(weighed, held, callbacks=watched)
-    model._deliver(*trainer.finish(weighed), trainer.scale)
-    model.leaf_rows_ = _leaf_rows(model, rows, workers)
-    model.history_, model.best_score_ = result.history, result.best_score
-    model.n_iter_ = trainer.epochs
+    tree, importance = trainer.finish(weighed)
+    told = result.history, trainer.epochs, result.best_score
+    model._deliver(tree, importance, trainer.scale, _leaf_rows(tree, rows, workers), *told)
     model.shards_report_ = {
         "rows": len(shards),
         "workers": workers.size,
@@ -221,11 +221,11 @@ def _check_any(counts: list[int], what: str) -> None:
         )
 
 
-def _leaf_rows(model: Any, rows: Examples, workers: Workers) -> np.ndarray:
+def _leaf_rows(tree: ObliqueTree, rows: Examples, workers: Workers) -> np.ndarray:
     """Weight of the training rows in every leaf, before class weights."""
 
     def visits(part: Examples) -> np.ndarray:
-        return model.tree_.visits(part.X, part.weight)[1]
+        return tree.visits(part.X, part.weight)[1]
 
     return workers.sum(sum(workers.parts(rows, visits)))  # type: ignore[arg-type]
 
@@ -238,7 +238,7 @@ def _score(model: Any, held: Examples, workers: Workers) -> dict[str, float]:
         if model._n_classes:
             good = (outputs.argmax(axis=1) == part.y).astype(np.float64)
         else:
-            good = np.square(np.clip(outputs, *model._target_range) - part.y).mean(axis=1)
+            good = np.square(np.clip(outputs, *model._answer.bounds) - part.y).mean(axis=1)
         return np.array([good @ part.weight, part.weight.sum()])
 
     right, whole = workers.sum(sum(workers.parts(held, totals)))  # type: ignore[arg-type]

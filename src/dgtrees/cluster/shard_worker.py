@@ -15,7 +15,7 @@ from dgtrees.cluster import launch
 from dgtrees.cluster.shard_training import ShardJob, train
 from dgtrees.cluster.workers import join, restarts
 from dgtrees.errors import DGTreesError
-from dgtrees.estimators.storage import unfitted
+from dgtrees.estimators.stored_parameters import unfitted
 
 __all__ = ["main"]
 

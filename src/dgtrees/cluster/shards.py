@@ -19,7 +19,7 @@ from dgtrees.cluster.workers import join, launched
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.callbacks import progress_bar
 from dgtrees.estimators.parameters import checked_recipe, unchanged_on_error
-from dgtrees.estimators.storage import parameters_of
+from dgtrees.estimators.stored_parameters import parameters_of
 
 __all__ = ["fit_shards"]
 
@@ -102,8 +102,7 @@ def fit_shards(
                 task = {"job": asdict(job), "kind": type(model).__name__, **parameters_of(model)}
                 fitted, report = launch.run(task, workers, max_restarts, checkpoint, bars)
             model.__dict__.update({n: v for n, v in vars(fitted).items() if n.endswith("_")})
-            model._encoder = fitted._encoder
-            model._target_from_file(fitted._target_for_file())
+            model._take(fitted.model_)
             model.shards_report_ = report
         else:
             with join() as group:

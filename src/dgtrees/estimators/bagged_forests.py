@@ -17,8 +17,6 @@ from dgtrees.estimators.prediction_intervals import Intervals
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
 from dgtrees.learn.recipe import Recipe
 from dgtrees.tables.examples import Examples
-from dgtrees.tree.forest import ObliqueForest
-from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["DGTForestClassifier", "DGTForestRegressor"]
 
@@ -136,10 +134,9 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
             raise ValueError(f"voting must be one of {', '.join(_VOTING)}, got {self.voting!r}")
         return super()._checked_recipe()
 
-    def _forest(self, trees: list[ObliqueTree], combine: str | None = None) -> ObliqueForest:
-        if combine == "mean":
-            raise ValueError(f"trees of classes combine by {', '.join(_VOTING.values())}, got mean")
-        return ObliqueForest(tuple(trees), combine or _VOTING[self.voting])
+    @property
+    def _combine(self) -> str:
+        return _VOTING[self.voting]
 
     def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:
         if not self.oob_score:
@@ -150,15 +147,6 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
             float(np.average(hit, weights=train.weight[known])) if known.any() else float("nan")
         )
         self.oob_decision_function_ = self._by_given_row(train, outputs)
-
-    def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Class probabilities, or with voting="hard" the shares of votes, (rows, classes)."""
-        return self._outputs(X)
-
-    def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
-        """Logarithm of `predict_proba`; minus infinity for a class without a vote."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
 
 class DGTForestRegressor(ValueTarget, ForestEstimator):
@@ -260,12 +248,6 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _forest(self, trees: list[ObliqueTree], combine: str | None = None) -> ObliqueForest:
-        if combine not in (None, "mean"):
-            raise ValueError(f"trees of values combine by their mean, got {combine}")
-        linear = trees[0].leaf_weights is not None
-        return ObliqueForest(tuple(trees), "mean", self._target_range if linear else None)
-
     def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:
         if self.oob_score:
             known = ~np.isnan(outputs[:, 0])
@@ -275,7 +257,7 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
             score = r2_score(truth, guess, sample_weight=weight) if enough else np.nan
             self.oob_score_ = float(score)
             values = self._by_given_row(train, outputs)
-            self.oob_prediction_ = values[:, 0] if self._single else values
+            self.oob_prediction_ = self._answer.predict(values)
         known = ~np.isnan(spread[:, 0])
         self._intervals = None
         if known.any():
@@ -294,7 +276,7 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
         ndarray of shape (rows, 2) or, where y had several outputs, (rows, outputs, 2)
             Lower and upper end.
         """
-        check_is_fitted(self, "forest_")
+        check_is_fitted(self, self._fitted)
         if not isinstance(coverage, Real) or not 0.0 < float(coverage) < 1.0:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}")
         if self._intervals is None:
@@ -307,7 +289,7 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
         half = self._intervals.half_width(by_tree.std(axis=0, ddof=1), float(coverage))
         center = self.forest_.predict(rows)
         interval = np.stack([center - half, center + half], axis=-1)
-        return interval[:, 0] if self._single else interval
+        return interval[:, 0] if self._answer.single_output else interval
 
     def _more_arrays(self) -> dict[str, np.ndarray]:
         if self._intervals is None:
@@ -318,6 +300,7 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
     def _take_more_arrays(self, arrays: dict[str, np.ndarray]) -> None:
         if "intervals.errors" in arrays:
             parts = arrays["intervals.typical_spread"], arrays["intervals.errors"]
-            if parts[0].shape != (self._n_outputs,):
-                raise ValueError(f"intervals of {self._n_outputs} outputs, got {parts[0].shape}")
+            outputs = self._outputs_per_leaf
+            if parts[0].shape != (outputs,):
+                raise ValueError(f"intervals of {outputs} outputs, got {parts[0].shape}")
             self._intervals = Intervals(*parts)

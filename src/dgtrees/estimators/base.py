@@ -1,13 +1,12 @@
-"""What DGTClassifier and DGTRegressor share: scikit-learn's manners, and nothing else.
+"""What DGTClassifier and DGTRegressor share: fit, in scikit-learn's interface.
 
-Checks parameters, hands rows to `learn.Trainer`, and delivers the finished `ObliqueTree`; reading
-rows and answering is `tables`' part, targets are `target_types`'. torch is imported when something
-is fitted and never for prediction.
+Checks parameters, hands rows to `learn.Trainer`, and delivers the finished `Model`; reading rows is
+`tables`' part, answering `delegation`'s, targets are `target_types`'. torch is imported when
+something is fitted and never for prediction.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -15,18 +14,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from dgtrees.errors import StateError
-from dgtrees.estimators import storage
 from dgtrees.estimators.callbacks import (
     CallbackSupportMixin,
     EpochTasks,
     progress_bar,
     with_callbacks,
 )
+from dgtrees.estimators.delegation import TreeEstimator
 from dgtrees.estimators.parameters import check_size, checked_recipe, unchanged_on_error
-from dgtrees.estimators.tables import TreeEstimator
 from dgtrees.learn.recipe import Recipe
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
@@ -41,8 +38,6 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
     """Base of the estimators; subclasses say what a target is."""
 
     _task: str
-    leaf_rows_: np.ndarray | None = None
-    encoded_feature_scale_: np.ndarray | None = None
 
     def _held_out_share(self, rows: int) -> float | None:
         """Share of the training rows to validate with where no others are given."""
@@ -106,11 +101,10 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         rows_by_weight = train.weight
         train = replace(train, weight=self._training_weights(train.y, train.weight))
         trainer, result = self._best_of_tries(train, validation, recipe, seed)
-        self._deliver(*trainer.finish(train, validation), trainer.scale)
-        self.leaf_rows_ = self.tree_.visits(train.X, rows_by_weight)[1]
-        self.history_ = result.history
-        self.best_score_ = result.best_score
-        self.n_iter_ = trainer.epochs
+        tree, importance = trainer.finish(train, validation)
+        leaf_rows = tree.visits(train.X, rows_by_weight)[1]
+        best, history = result.best_score, result.history
+        self._deliver(tree, importance, trainer.scale, leaf_rows, history, trainer.epochs, best)
         self._trainer_ = trainer
 
     def _best_of_tries(
@@ -157,17 +151,16 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         if first:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             trainer = self._trainer(rows, recipe, seed)
-            self.history_, self.best_score_ = {}, None
         else:
             self._check_kept(trainer, rows, recipe)
             trainer.recipe = recipe
         result = trainer.fit(rows, epochs=1)
-        self.history_ = {
-            name: self.history_.get(name, []) + values for name, values in result.history.items()
-        }
-        self.n_iter_ = trainer.epochs
-        self._deliver(trainer.hardened(), trainer.running_importance(rows), trainer.scale)
-        self.leaf_rows_ = None  # earlier batches are gone
+        before = {} if first else self.history_
+        history = {name: before.get(name, []) + new for name, new in result.history.items()}
+        best = None if first else self.best_score_
+        tree, importance = trainer.hardened(), trainer.running_importance(rows)
+        # Nobody knows how many rows came to a leaf: earlier batches are gone.
+        self._deliver(tree, importance, trainer.scale, None, history, trainer.epochs, best)
         self._trainer_ = trainer
 
     def _trainer(self, train: Examples, recipe: Recipe, seed: int) -> Trainer:
@@ -213,28 +206,48 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
     def _class_list(self) -> list | None:
         return None
 
-    def _deliver(self, tree: ObliqueTree, importance: np.ndarray, scale: np.ndarray) -> None:
-        self.tree_ = tree
-        self.encoded_feature_scale_ = scale
+    def _deliver(
+        self,
+        tree: ObliqueTree,
+        importance: np.ndarray,
+        scale: np.ndarray,
+        leaf_rows: np.ndarray | None,
+        history: dict[str, list[float]],
+        n_iter: int,
+        best_score: float | None,
+    ) -> None:
+        """End the fit: with the model, and nothing else that prediction needs."""
         features = np.zeros(self.n_features_in_)
         np.add.at(features, self._encoder.source, importance)
-        self.feature_importances_ = features
+        self.model_ = self._finished(
+            (tree,),
+            importance=features,
+            scale=scale,
+            leaf_rows=None if leaf_rows is None else (leaf_rows,),
+            history=history,
+            n_iter=int(n_iter),
+            best_score=best_score,
+        )
+
+    @property
+    def history_(self) -> dict[str, list[float]]:
+        """Loss and, with validation rows, scores, an entry an epoch."""
+        return self.model_.facts.scores["history"]
+
+    @property
+    def n_iter_(self) -> int:
+        """Epochs trained."""
+        return self.model_.facts.scores["n_iter"]
+
+    @property
+    def best_score_(self) -> float | None:
+        """Best validation score; None without validation rows."""
+        return self.model_.facts.scores["best_score"]
 
     def _epoch_tasks(self, tree: Callable, n_epochs: int) -> tuple[EpochTasks, ...]:
         if not getattr(self, "_skl_callbacks", None):
             return ()
-        return (EpochTasks(self, n_epochs, lambda: {"tree_": tree()}),)
-
-    # Files
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file, which `dgtrees.load` reads without torch."""
-        check_is_fitted(self, "tree_")
-        storage.save(self, path)
-
-    @classmethod
-    def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> DGTEstimator:
-        return storage.restored(cls, header, arrays)
+        return (EpochTasks(self, n_epochs, lambda: {"model_": self._finished((tree(),))}),)
 
 
 def _shifted(callback: Callable, attempt: int, tries: int) -> Callable:

@@ -12,6 +12,7 @@ from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.estimators.target_types import ClassTarget
 from dgtrees.learn.recipe import Recipe
+from dgtrees.model.answer import Classes
 
 __all__ = ["DGTClassifier"]
 
@@ -151,6 +152,6 @@ class DGTClassifier(ClassTarget, DGTEstimator):
             )
         with unchanged_on_error(self):
             if classes is not None:
-                self.classes_ = np.unique(classes)
+                self._answer = Classes(np.unique(classes))
             self._partial_fit(X, y, sample_weight)
         return self

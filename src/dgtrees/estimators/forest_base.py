@@ -1,13 +1,12 @@
-"""What DGTForestClassifier and DGTForestRegressor share: bagging, out-of-bag rows, files.
+"""What DGTForestClassifier and DGTForestRegressor share: bagging, out-of-bag rows.
 
 Every tree is trained on its own bootstrap sample (`learn.bagged_tree`), in parallel through joblib
-(`parallel`); the finished trees answer together as an `ObliqueForest`. What a target is, is
+(`parallel`); the finished trees answer together as a `Model`. What a target is, is
 `target_types`' part, as for single trees.
 """
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
@@ -16,15 +15,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
-from dgtrees.estimators import storage
 from dgtrees.estimators.callbacks import progress_bar
+from dgtrees.estimators.delegation import ModelEstimator
 from dgtrees.estimators.parallel import run
 from dgtrees.estimators.parameters import check_size, checked_recipe, unchanged_on_error
-from dgtrees.estimators.tables import TableEstimator
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.scaling import moments
+from dgtrees.model.model import Model, forest_of
 from dgtrees.tables.examples import Examples, bootstrap, hash_rows
 from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.oblique import ObliqueTree
@@ -32,16 +30,11 @@ from dgtrees.tree.oblique import ObliqueTree
 __all__ = ["ForestEstimator"]
 
 
-class ForestEstimator(TableEstimator):
+class ForestEstimator(ModelEstimator):
     """Base of the forests; subclasses say what a target is and how trees are combined."""
 
-    _fitted = "forest_"
     _task: str
-    forest_: ObliqueForest
-    feature_importances_: np.ndarray
-    leaf_rows_: list[np.ndarray]
     _total_importances: np.ndarray
-    encoded_feature_scale_: np.ndarray
     _seed: int
 
     def _held_out_share(self, rows: int) -> float | None:
@@ -49,9 +42,10 @@ class ForestEstimator(TableEstimator):
 
     # Subclasses' part
 
-    def _forest(self, trees: list[ObliqueTree], combine: str | None = None) -> ObliqueForest:
-        """The trees together, combined as the parameters say or, from a file, as it says."""
-        raise NotImplementedError
+    @property
+    def _combine(self) -> str:
+        """How trees are combined."""
+        return "mean"
 
     def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:
         """Learn from the mean and deviation of what trees say about rows they have not seen.
@@ -121,16 +115,20 @@ class ForestEstimator(TableEstimator):
         for tree, importance in grown:
             trees.append(tree)
             np.add.at(importances, self._encoder.source, importance)
-        self.forest_ = self._forest(trees)
-        self.leaf_rows_ = [tree.visits(train.X, train.weight)[1] for tree in trees]
-        _, scale = moments(train.X, train.weight, recipe.scaling)
-        self.encoded_feature_scale_ = np.where(scale > 0, scale, 1.0)
-        total = importances.sum()
-        self.feature_importances_ = importances / total if total > 0 else importances
         self._seed, self._grown_from = seed, grown_from
         self._total_importances = importances
         if self.bootstrap:
-            self._look_out_of_bag(train)
+            self._look_out_of_bag(train, forest_of(trees, self._answer, self._combine))
+        _, scale = moments(train.X, train.weight, recipe.scaling)
+        total = importances.sum()
+        self.model_ = self._finished(
+            trees,
+            self._combine,
+            importance=importances / total if total > 0 else importances,
+            scale=np.where(scale > 0, scale, 1.0),
+            leaf_rows=[tree.visits(train.X, train.weight)[1] for tree in trees],
+            oob_score=vars(self).get("oob_score_"),
+        )
 
     def _checked_recipe(self) -> Recipe:
         recipe = checked_recipe(self, self._task)
@@ -206,15 +204,15 @@ class ForestEstimator(TableEstimator):
 
     # Rows that a tree has not seen
 
-    def _look_out_of_bag(self, train: Examples) -> None:
+    def _look_out_of_bag(self, train: Examples, forest: ObliqueForest) -> None:
         """Ask every tree about the rows that it was not trained on."""
         rows = (len(train.X), self._outputs_per_leaf)
         # Welford's running mean and sum of squares: targets may be far from 0.
         mean, squares, asked = np.zeros(rows), np.zeros(rows), np.zeros((rows[0], 1))
-        for number, tree in enumerate(self.forest_.trees):
+        for number, tree in enumerate(forest.trees):
             seed = _tree_seed(self._seed, number)
             unseen = np.flatnonzero(bootstrap(train.weight, self.max_samples, seed) == 0)
-            outputs = self.forest_.said_by(tree, train.X[unseen])
+            outputs = forest.said_by(tree, train.X[unseen])
             asked[unseen] += 1
             step = outputs - mean[unseen]
             mean[unseen] += step / asked[unseen]
@@ -241,18 +239,20 @@ class ForestEstimator(TableEstimator):
 
     # Answers
 
-    def _outputs(self, X: Any) -> np.ndarray:
-        rows = self._rows_to_predict(X)
-        return self.forest_.predict(rows)
+    @property
+    def forest_(self) -> ObliqueForest:
+        """The trees, on unscaled features, and how they are combined."""
+        return self.model_.forest
 
-    def _row_outputs(self, x: Any) -> np.ndarray:
-        row = self._row_to_predict(x)
-        return self.forest_.predict_row(row)
+    @property
+    def leaf_rows_(self) -> list[np.ndarray]:
+        """For every tree, the training rows of every leaf."""
+        return list(self.model_.facts.leaf_rows or ())
 
-    def apply(self, X: ArrayLike) -> np.ndarray:
-        """Leaf that every row ends in, for every tree: (rows, trees)."""
-        rows = self._rows_to_predict(X)
-        return self.forest_.apply(rows)
+    def _take(self, model: Model) -> None:
+        super()._take(model)
+        if model.facts.scores["oob_score"] is not None:
+            self.oob_score_ = float(model.facts.scores["oob_score"])
 
     def decision_path(self, X: ArrayLike) -> tuple[Any, np.ndarray]:
         """Nodes and leaves that every row passes, and the first column of every tree.
@@ -263,24 +263,6 @@ class ForestEstimator(TableEstimator):
         paths = [tree.decision_path(rows) for tree in self.forest_.trees]
         starts = np.concatenate([[0], np.cumsum([path.shape[1] for path in paths])])
         return sparse.hstack(paths, format="csr"), starts
-
-    # Files
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted forest to one file, which `dgtrees.load` reads without torch."""
-        check_is_fitted(self, "forest_")
-        storage.save_forest(self, path)
-
-    def _more_arrays(self) -> dict[str, np.ndarray]:
-        """Arrays that a file holds besides the trees."""
-        return {}
-
-    def _take_more_arrays(self, arrays: dict[str, np.ndarray]) -> None:
-        """Restore what `_more_arrays` gave."""
-
-    @classmethod
-    def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-        return storage.restored_forest(cls, header, arrays)
 
 
 def _whole(value: Any) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dgtrees.errors import Problems
 from dgtrees.learn.recipe import POLISH_PASSES, RECIPES, Recipe
+from dgtrees.tree.leaf import LEAF_KINDS
 
 __all__ = ["check_shape", "check_size", "checked_recipe", "unchanged_on_error"]
 
@@ -52,7 +53,7 @@ def check_shape(estimator: Any) -> None:
         f"max_depth must be a whole number of at least 0, got {depth!r}",
     )
     problems.require(
-        leaf in ("constant", "linear"), f"leaf must be 'constant' or 'linear', got {leaf!r}"
+        leaf in LEAF_KINDS, f"leaf must be {' or '.join(map(repr, LEAF_KINDS))}, got {leaf!r}"
     )
     fraction = getattr(estimator, "validation_fraction", None)
     number = isinstance(fraction, Real) and 0.0 < float(fraction) < 1.0

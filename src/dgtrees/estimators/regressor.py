@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -131,10 +132,9 @@ class DGTRegressor(ValueTarget, DGTEstimator):
             if not hasattr(self, "tree_"):
                 self._learn_target(y)
             rows = self._read_target(y)
-            low, high = self._target_range
-            self._target_range = (
-                np.minimum(low, rows.min(axis=0)),
-                np.maximum(high, rows.max(axis=0)),
-            )
+            assert self._answer.bounds is not None
+            low, high = self._answer.bounds
+            low, high = np.minimum(low, rows.min(axis=0)), np.maximum(high, rows.max(axis=0))
+            self._answer = replace(self._answer, bounds=(low, high))
             self._partial_fit(X, y, sample_weight)
         return self

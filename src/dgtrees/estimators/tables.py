@@ -1,16 +1,14 @@
-"""What every estimator of tables shares: reading rows and targets, and a tree's answers.
+"""What every estimator of tables shares: reading rows and targets with scikit-learn's checks.
 
-`TableEstimator` turns arrays and DataFrames into encoded rows (`data.Encoder`); `TreeEstimator`
-answers from a finished `ObliqueTree`. Training is the business of whoever derives from them.
+`TableEstimator` turns arrays and DataFrames into encoded rows (`tables.encoder`). Training and
+answering are the business of whoever derives from it.
 """
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -21,14 +19,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from dgtrees.model.answer import Answer
+from dgtrees.model.reading import encode_row
 from dgtrees.tables.encoder import Encoder, columns_of, is_frame
 from dgtrees.tables.examples import Examples, hold_out, merge_repeated
 from dgtrees.tables.row_labels import without_row_labels
-from dgtrees.tree.inputs import checked_row
-from dgtrees.tree.oblique import ObliqueTree
-from dgtrees.tree.routing import all_finite
 
-__all__ = ["TableEstimator", "TreeEstimator"]
+__all__ = ["TableEstimator"]
 
 Table = np.ndarray | list[tuple[str, np.ndarray]]
 
@@ -37,7 +34,8 @@ class TableEstimator(BaseEstimator):
     """Base of what learns from tables; subclasses say what a target is."""
 
     _encoder: Encoder
-    _fitted = "tree_"
+    _answer: Answer
+    _fitted = "model_"
     """The attribute that a fitted estimator has."""
 
     # Subclasses' part
@@ -66,6 +64,10 @@ class TableEstimator(BaseEstimator):
     def _row_outputs(self, x: Any) -> np.ndarray:
         """`_outputs` of a single row of numbers, (outputs,)."""
         return self._outputs(self._row_to_predict(x, encoded=False)[None])[0]
+
+    def _probabilities(self, outputs: np.ndarray) -> np.ndarray:
+        """Class probabilities from outputs, which are scores where nobody says otherwise."""
+        return self._answer.probabilities(outputs)  # type: ignore[union-attr]
 
     def _row_factors(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
         """What class weights multiply the weight of every row by; None where there are none."""
@@ -172,31 +174,8 @@ class TableEstimator(BaseEstimator):
         """One row of numbers, checked without scikit-learn, which takes 100 us for it."""
         if not hasattr(self, self._fitted):
             check_is_fitted(self, self._fitted)
-        if type(x) is not np.ndarray and hasattr(x, "iloc"):
-            self._check_names(x)
-        row = checked_row(x, self.n_features_in_)
-        encoder = self._encoder
-        if encoder.plain and all_finite(row):
-            return row
-        if np.isinf(row).any():
-            raise ValueError(
-                f"x must be finite or NaN (missing), got {row[np.isinf(row)][0]} in column "
-                f"{int(np.isinf(row).argmax())}: replace it by a number or by NaN"
-            )
-        return encoder.expand_row(row) if encoded else row
-
-    def _check_names(self, x: Any) -> None:
-        """Refuse a row of a pandas frame, which knows its columns, if they are others."""
-        known = getattr(self, "feature_names_in_", None)
-        found = list(getattr(x, "index", ()))
-        if known is None or found == known.tolist():
-            return
-        pairs = enumerate(zip_longest(found, known.tolist(), fillvalue=None))
-        place, (got, wanted) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
-        raise ValueError(
-            f"x must have the columns of fit in their order, got {got!r} in place {place} where "
-            f"fit had {wanted!r}: give x[model.feature_names_in_]"
-        )
+        names = getattr(self, "feature_names_in_", None)
+        return encode_row(x, self._encoder, names, encoded)
 
     @property
     def encoded_feature_names_(self) -> list[str]:
@@ -214,37 +193,3 @@ class TableEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-class TreeEstimator(TableEstimator):
-    """Base of what ends in one `ObliqueTree`."""
-
-    tree_: ObliqueTree
-
-    def _outputs(self, X: Any) -> np.ndarray:
-        rows = self._rows_to_predict(X)
-        return self.tree_.predict(rows)
-
-    def _row_outputs(self, x: Any) -> np.ndarray:
-        row = self._row_to_predict(x)
-        return self.tree_.predict_row(row)
-
-    def apply(self, X: ArrayLike) -> np.ndarray:
-        """Leaf that every row ends in, shape (rows,)."""
-        rows = self._rows_to_predict(X)
-        return self.tree_.apply(rows)
-
-    def decision_path(self, X: ArrayLike) -> Any:
-        """Sparse indicator of the nodes and leaves that every row passes."""
-        rows = self._rows_to_predict(X)
-        return self.tree_.decision_path(rows)
-
-    def get_depth(self) -> int:
-        """Most decisions a row can meet."""
-        check_is_fitted(self, "tree_")
-        return self.tree_.depth
-
-    def get_n_leaves(self) -> int:
-        """Number of leaves."""
-        check_is_fitted(self, "tree_")
-        return self.tree_.n_leaves

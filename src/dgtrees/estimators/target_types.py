@@ -1,49 +1,38 @@
 """What a target is, for every estimator that ends in a tree: classes, or one or several numbers.
 
-Reads y, turns a tree's outputs into answers, and says what of the target a model file holds. Rows
-and their encoding are `tables`', training is the estimators' own.
+Reads y and learns the `Answer` that it calls for, which turns outputs into predictions. Rows and
+their encoding are `tables`', training is the estimators' own.
 """
 
 from __future__ import annotations
 
-import re
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from dgtrees.errors import StateError
 from dgtrees.estimators.tables import TableEstimator
-from dgtrees.schema import shown
+from dgtrees.model.answer import Classes, Values
 
 __all__ = ["ClassTarget", "ValueTarget"]
-
-_LABELS: dict[str, tuple[type, ...]] = {
-    "b": (bool,),
-    "i": (int,),
-    "u": (int,),
-    "f": (float,),
-    "U": (str,),
-    "O": (str, int, float, bool),
-}
-"""Kind of NumPy's types to what labels are in a file."""
-
-_ROOM = 1024
 
 
 class ClassTarget(ClassifierMixin, TableEstimator):
     """Labels of any kind, one a row; a model's outputs are class scores."""
 
-    _task = "classification"
-    classes_: np.ndarray
+    _task = Classes.task
+    _answer: Classes
     class_weight: Any = None
     """ "balanced", or a dict, where an estimator has such a parameter."""
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels, in the order of `predict_proba`."""
+        return self._answer.labels
 
     @property
     def _n_classes(self) -> int:
@@ -58,7 +47,7 @@ class ClassTarget(ClassifierMixin, TableEstimator):
                 f"y must have at least 2 classes, got 1 class, {classes.tolist()[0]!r}: "
                 "there is nothing to tell apart; check the target column"
             )
-        self.classes_ = classes
+        self._answer = Classes(classes)
 
     def _read_target(self, y: Any) -> np.ndarray:
         y = self._labels(y)
@@ -106,74 +95,51 @@ class ClassTarget(ClassifierMixin, TableEstimator):
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Most probable class of every row."""
-        scores = self._outputs(X)
-        return self.classes_[scores.argmax(axis=1)]
+        outputs = self._outputs(X)
+        return self._answer.predict(outputs)
 
     def predict_row(self, x: ArrayLike) -> Any:
         """Class of one row of numbers, `predict([x])[0]` in a few microseconds.
 
         NaN is a missing value. Models with columns of categories have `predict` only.
         """
-        scores = self._row_outputs(x)
-        return self.classes_[scores.argmax()]
+        outputs = self._row_outputs(x)
+        return self._answer.predict(outputs)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Class probabilities of every row, (rows, classes)."""
-        scores = self._outputs(X)
-        return softmax(scores, axis=1)
+        outputs = self._outputs(X)
+        return self._probabilities(outputs)
 
     def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
-        """Logarithm of `predict_proba`."""
-        return np.log(self.predict_proba(X))
-
-    def _target_for_file(self) -> dict[str, Any]:
-        if self.classes_.dtype.kind not in "biufUO":
-            raise StateError(
-                f"classes of type {self.classes_.dtype} cannot be saved: use strings or numbers"
-            )
-        return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
-
-    def _target_from_file(self, header: dict[str, Any]) -> None:
-        self.classes_ = _stored_classes(header["classes"], header["classes_dtype"])
-
-
-def _stored_classes(labels: list, dtype: str) -> np.ndarray:
-    """Classes of a file as they were in fit: in order, and of the type that the file names."""
-    kind, size = re.fullmatch(r"[<>|=]?(\w)(\d*)", dtype).groups()  # type: ignore[union-attr]
-    allowed = _LABELS[kind]
-    if not all(type(label) in allowed for label in labels):
-        raise ValueError(f"classes must be labels of the type {dtype}, got {shown(labels)}")
-    if any(not one < next_ for one, next_ in pairwise(labels)):
-        raise ValueError(f"classes must be in order and differ, got {shown(labels)}")
-    if kind == "U":
-        longest = max(map(len, labels))
-        if not longest <= int(size or 0):
-            raise ValueError(f"classes must fit {dtype}, got {shown(labels)}")
-        # Room that no label needs is kept up to a point: files must not ask for memory.
-        dtype = f"<U{min(int(size), max(longest, _ROOM))}"
-    return np.array(labels, dtype=np.dtype(dtype))
+        """Logarithm of `predict_proba`; minus infinity for a class without a vote."""
+        with np.errstate(divide="ignore"):  # a class may have no vote
+            return np.log(self.predict_proba(X))
 
 
 class ValueTarget(RegressorMixin, TableEstimator):
     """One or several numbers a row; a model's outputs are those numbers."""
 
-    _task = "regression"
+    _task = Values.task
+    _answer: Values
 
     @property
     def _outputs_per_leaf(self) -> int:
-        return self._n_outputs
+        assert self._answer.n_outputs is not None
+        return self._answer.n_outputs
 
     def _learn_target(self, y: Any) -> None:
         y = self._values(y)
-        self._n_outputs, self._single = 1 if y.ndim == 1 else y.shape[1], y.ndim == 1
-        columns = y.reshape(len(y), self._n_outputs)
-        self._target_range = columns.min(axis=0), columns.max(axis=0)
+        columns = y[:, None] if y.ndim == 1 else y
+        self._answer = Values((columns.min(axis=0), columns.max(axis=0)), y.ndim == 1)
 
     def _read_target(self, y: Any) -> np.ndarray:
         y = self._values(y)
         outputs = 1 if y.ndim == 1 else y.shape[1]
-        if outputs != self._n_outputs:
-            raise ValueError(f"y must have {self._n_outputs} outputs as in fit, got {outputs}")
+        if outputs != self._outputs_per_leaf:
+            raise ValueError(
+                f"y must have {self._outputs_per_leaf} outputs as in fit, got {outputs}"
+            )
         return y.reshape(len(y), outputs)
 
     def _values(self, y: Any) -> np.ndarray:
@@ -197,7 +163,7 @@ class ValueTarget(RegressorMixin, TableEstimator):
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predicted values, (rows,) or (rows, outputs) as y was in fit."""
         outputs = self._outputs(X)
-        return outputs[:, 0] if self._single else outputs
+        return self._answer.predict(outputs)
 
     def predict_row(self, x: ArrayLike) -> Any:
         """Value of one row of numbers, `predict([x])[0]` in a few microseconds.
@@ -206,39 +172,7 @@ class ValueTarget(RegressorMixin, TableEstimator):
         """
         outputs = self._row_outputs(x)
         # A copy: a tree may answer with a view of its leaf, which nobody may write to.
-        return outputs[0] if self._single else outputs.copy()
-
-    def _outputs(self, X: Any) -> np.ndarray:
-        return self._bounded(super()._outputs(X))
-
-    def _row_outputs(self, x: Any) -> np.ndarray:
-        return self._bounded(super()._row_outputs(x))
-
-    def _bounded(self, outputs: np.ndarray) -> np.ndarray:
-        tree = getattr(self, "tree_", None)
-        if tree is not None and tree.leaf_weights is not None:
-            # Linear leaves know no bounds; the targets had some.
-            outputs = np.clip(outputs, *self._target_range)
-        return outputs
-
-    def _target_for_file(self) -> dict[str, Any]:
-        return {
-            "single_output": bool(self._single),
-            "outputs": int(self._n_outputs),
-            "target_range": [bound.tolist() for bound in self._target_range],
-        }
-
-    def _target_from_file(self, header: dict[str, Any]) -> None:
-        self._single, self._n_outputs = header["single_output"], header["outputs"]
-        low, high = (np.array(bound, dtype=np.float64) for bound in header["target_range"])
-        if not low.shape == high.shape == (self._n_outputs,) or (low > high).any():
-            raise ValueError(
-                f"target_range must be {self._n_outputs} numbers each, low and high, "
-                f"got {shown(header['target_range'])}"
-            )
-        if self._single and self._n_outputs != 1:
-            raise ValueError(f"single_output must be false with {self._n_outputs} outputs")
-        self._target_range = low, high
+        return self._answer.predict(outputs.copy())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

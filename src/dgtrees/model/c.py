@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dgtrees.model import c_source as source
-from dgtrees.model.portable import CLASSES, VALUES, Portable, portable
+from dgtrees.model.model import Model, model_of
 from dgtrees.model.text import on_one_line
 from dgtrees.tables.encoder import CATEGORY, MISSING, NUMBER
 from dgtrees.writing import check_target, whole_file
@@ -79,7 +79,7 @@ def c_texts(model: Any, name: str, file: str) -> tuple[str, str]:
         )
     if not file.isprintable() or set(file) & set('"\\'):
         raise ValueError(f"a file to be included must have a plain name, got {file!r}: rename it")
-    parts = portable(model)
+    parts = model_of(model)
     return _source(parts, name, file), _header(parts, name, file)
 
 
@@ -89,18 +89,18 @@ def c_name(text: str) -> str:
     return name if name[0].isalpha() else f"model_{name}"
 
 
-def _needs_exp(parts: Portable) -> bool:
+def _needs_exp(parts: Model) -> bool:
     return parts.linear and (parts.scores_to_shares or parts.forest.combine == "softmax")
 
 
-def _has_categories(parts: Portable) -> bool:
-    return any(column.kind == CATEGORY for column in parts.columns or ())
+def _has_categories(parts: Model) -> bool:
+    return any(column.kind == CATEGORY for column in parts.columns)
 
 
 # Header
 
 
-def _header(parts: Portable, name: str, file: str) -> str:
+def _header(parts: Model, name: str, file: str) -> str:
     guard = f"{name}_H"
     trees = len(parts.forest)
     same = "the leaves and values that Python gives, bit for bit."
@@ -118,7 +118,7 @@ def _header(parts: Portable, name: str, file: str) -> str:
     ]
     lines = [_comment(about), f"#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n"]
     lines.append('#ifdef __cplusplus\nextern "C" {\n#endif\n')
-    sizes = {"COLUMNS": parts.n_inputs, "OUTPUTS": parts.forest.n_outputs, "TREES": trees}
+    sizes = {"COLUMNS": len(parts.names), "OUTPUTS": parts.forest.n_outputs, "TREES": trees}
     lines += [f"#define {name}_{size} {number}" for size, number in sizes.items()]
     lines += ["", _comment(_column_list(parts, name))]
     if _has_categories(parts):
@@ -128,14 +128,10 @@ def _header(parts: Portable, name: str, file: str) -> str:
     else:
         lines += [f"/* Leaf of a row in each of {trees} trees. */"]
         lines += [f"void {name}_apply(const double *x, int *leaves);\n"]
-    what = {VALUES: "Predicted values", CLASSES: "Probability of every class"}
-    lines.append(
-        f"/* {what.get(parts.answer, 'Score of every action')}: {name}_OUTPUTS numbers. */"
-    )
+    lines.append(f"/* {parts.answer.c_outputs}: {name}_OUTPUTS numbers. */")
     lines.append(f"void {name}_predict(const double *x, double *out);\n")
-    if parts.answer != VALUES:
-        best = "likeliest class" if parts.answer == CLASSES else "action that seems best"
-        lines.append(f"/* Number of the {best}; {name}_labels has its name. */")
+    if parts.answer.labels is not None:
+        lines.append(f"/* Number of the {parts.answer.c_best}; {name}_labels has its name. */")
         lines.append(f"int {name}_label(const double *x);")
         lines.append(f"extern const char *const {name}_labels[{name}_OUTPUTS];\n")
     each = "" if parts.alone else f" * {name}_TREES"
@@ -147,9 +143,9 @@ def _header(parts: Portable, name: str, file: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _column_list(parts: Portable, name: str) -> list[str]:
+def _column_list(parts: Model, name: str) -> list[str]:
     """What the numbers of a row are."""
-    if parts.columns is None:
+    if not parts.columns:
         return [f"A row is {name}_COLUMNS numbers, the tree's own features."]
     lines = [f"A row is {name}_COLUMNS numbers, in this order; NaN is a missing value."]
     for number, column in enumerate(parts.columns):
@@ -179,7 +175,7 @@ def _comment(lines: Iterable[str]) -> str:
 # Source
 
 
-def _source(parts: Portable, name: str, file: str) -> str:
+def _source(parts: Model, name: str, file: str) -> str:
     code = [f'#include "{file}.h"', "#include <float.h>", "#include <string.h>"]
     code += ["#include <math.h>"] if _needs_exp(parts) else []
     code += ["", source.FLAGS, f"#define @_WIDTH {parts.forest.n_features}", ""]
@@ -189,17 +185,17 @@ def _source(parts: Portable, name: str, file: str) -> str:
     return text.replace("@", name).replace("$numbers", _numbers(parts, name, pieces))
 
 
-def _functions(parts: Portable) -> list[str]:
+def _functions(parts: Model) -> list[str]:
     columns = parts.columns
     encode = source.ENCODE
-    if columns is None:
+    if not columns:
         encode = source.AS_THEY_ARE
     elif all(column.kind == NUMBER and not column.indicator for column in columns):
         encode = source.FILL
     code = [source.DOT, encode]
     code += [source.CATEGORY] if _has_categories(parts) else []
     votes = parts.linear and parts.forest.combine == "vote"
-    if parts.answer != VALUES or votes or _needs_exp(parts):
+    if parts.answer.labels is not None or votes or _needs_exp(parts):
         code.append(source.BEST)
     code += [source.SOFTMAX] if _needs_exp(parts) else []
     by_leaf = parts.scores_to_shares and not parts.linear
@@ -210,7 +206,7 @@ def _functions(parts: Portable) -> list[str]:
     else:
         then = "    @_softmax(out);\n" if parts.scores_to_shares else ""
         code.append(source.PREDICT.replace("$then", then))
-    code += [source.LABEL] if parts.answer != VALUES else []
+    code += [source.LABEL] if parts.answer.labels is not None else []
     row = "X + i * @_COLUMNS"
     apply = f"        leaves[i] = @_apply({row});\n"
     if not parts.alone:
@@ -219,7 +215,7 @@ def _functions(parts: Portable) -> list[str]:
     return [*code, _main(parts)]
 
 
-def _adding(parts: Portable) -> str:
+def _adding(parts: Model) -> str:
     if not parts.linear:
         return source.ADD_CONSTANT
     said = source.CLIP if parts.forest.bounds is not None else ""
@@ -228,7 +224,7 @@ def _adding(parts: Portable) -> str:
     return source.ADD_LINEAR.replace("$said", said)
 
 
-def _main(parts: Portable) -> str:
+def _main(parts: Model) -> str:
     category, what = "", "" if parts.alone else " in every tree"
     if _has_categories(parts):
         category = (
@@ -246,7 +242,7 @@ def _main(parts: Portable) -> str:
             "            for (i = 0; i < @_TREES; i++)\n"
             '                printf(i ? " %d" : "%d", leaves[i]);\n        }\n'
         )
-    if parts.answer != VALUES:
+    if parts.answer.labels is not None:
         what += ", its label"
         show += '        printf(",%s", @_labels[@_label(x)]);\n'
     what += " and its outputs."
@@ -254,7 +250,7 @@ def _main(parts: Portable) -> str:
     return text.replace("$what", what)
 
 
-def _numbers(parts: Portable, name: str, code: str) -> str:
+def _numbers(parts: Model, name: str, code: str) -> str:
     """The model's arrays, as far as the code speaks of them."""
     forest = parts.forest
     roots, weights, bias, left, right = forest.joined()
@@ -276,7 +272,7 @@ def _numbers(parts: Portable, name: str, code: str) -> str:
         arrays["shares"] = parts.leaf_shares
     if forest.bounds is not None:
         arrays["low"], arrays["high"] = forest.bounds
-    columns = parts.columns or ()
+    columns = parts.columns
     arrays["median"] = np.array([column.median for column in columns])
     arrays["width"] = np.array([column.width for column in columns])
     counts = [len(c.categories) if c.kind == CATEGORY else -1 for c in columns]
@@ -295,13 +291,13 @@ def _numbers(parts: Portable, name: str, code: str) -> str:
     if _has_categories(parts):
         names = [category for column in columns for category in column.categories]
         text.append(_strings(f"static const char *const {name}_category_names[]", names))
-    if parts.answer != VALUES:
-        labels = [str(label) for label in np.asarray(parts.classes).tolist()]
+    if parts.answer.labels is not None:
+        labels = [str(label) for label in np.asarray(parts.answer.labels).tolist()]
         text.append(_strings(f"const char *const {name}_labels[{name}_OUTPUTS]", labels))
     return "\n".join(text)
 
 
-def _stacked(parts: Portable, what: str) -> np.ndarray:
+def _stacked(parts: Model, what: str) -> np.ndarray:
     return np.concatenate([getattr(tree, what) for tree in parts.forest.trees])
 
 

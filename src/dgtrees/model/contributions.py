@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import softmax
 
-from dgtrees.model.view import ModelView, means_below, position, view
+from dgtrees.model.model import Model, model_of
+from dgtrees.tree.leaf import move_from, outputs_at
 from dgtrees.tree.oblique import ObliqueTree
+from dgtrees.tree.topology import means_below, position
 
 __all__ = ["Contributions", "contributions"]
 
@@ -126,18 +127,17 @@ def contributions(
     """
     if method not in _METHODS:
         raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
-    seen = view(model)
+    seen = model_of(model)
     answers = _Answers(seen, output)
-    rows = seen.encode(X)
+    rows = np.asarray(seen.encode(X), dtype=np.float64)
     if method == "sampling":
         if background is None:
             raise ValueError(
                 "method='sampling' compares with background rows, got none: give "
                 "background=X_train, or use method='path'"
             )
-        values, base = _sampled(
-            seen, answers, rows, seen.encode(background), n_permutations, random_state
-        )
+        compared = np.asarray(seen.encode(background), dtype=np.float64)
+        values, base = _sampled(seen, answers, rows, compared, n_permutations, random_state)
     else:
         values, base = _by_path(seen, answers, rows, background)
     base_values = np.repeat(base[None], len(rows), axis=0)
@@ -154,28 +154,24 @@ class _Answers:
     `curved` says that they become votes or probabilities, and not values between bounds.
     """
 
-    def __init__(self, seen: ModelView, output: str | None) -> None:
-        self.linear = seen.trees[0].leaf_weights is not None
-        forest = seen.forest
-        self.names = seen.classes
-        self.output = "value" if seen.classes is None else output or self._default(forest)
-        allowed = ("value",) if seen.classes is None else _OUTPUTS[: 2 if forest is None else 1]
+    def __init__(self, seen: Model, output: str | None) -> None:
+        self.linear, self.names, scores = seen.linear, seen.answer.names, seen.scores_to_shares
+        default = "score" if self.linear and scores else "probability"
+        self.output = "value" if self.names is None else output or default
+        allowed = ("value",) if self.names is None else _OUTPUTS[: 2 if scores else 1]
         if (output or self.output) not in allowed:
             raise ValueError(f"output must be {' or '.join(allowed)} here, got {output!r}")
         # Of several numbers only classes and several targets need an axis of their own.
-        self.single = seen.classes is None and seen.trees[0].n_outputs == 1
-        self.said: Callable[[np.ndarray], np.ndarray] = seen.said
+        self.single = self.names is None and seen.forest.n_outputs == 1
+        self.said: Callable[[np.ndarray], np.ndarray] = seen.forest._said
         shares = self.output == "probability"
-        if forest is None and shares:
-            self.said = lambda outputs: softmax(outputs, axis=-1)
-        self.curved = shares or (forest is not None and forest.combine != "mean")
-
-    def _default(self, forest: Any) -> str:
-        return "score" if self.linear and forest is None else "probability"
+        if scores and shares:
+            self.said = seen.probabilities
+        self.curved = shares or seen.forest.combine != "mean"
 
 
 def _by_path(
-    seen: ModelView, answers: _Answers, rows: np.ndarray, background: Any
+    seen: Model, answers: _Answers, rows: np.ndarray, background: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     if answers.linear and answers.curved:
         raise ValueError(
@@ -185,36 +181,33 @@ def _by_path(
     reference = seen.reference(background)
     if background is not None:
         compared = seen.encode(background)
-        mass = tuple(tree.visits(compared)[1] for tree in seen.trees)
-    elif seen.leaf_rows is not None:
-        mass = seen.leaf_rows
+        mass = tuple(tree.visits(compared)[1] for tree in seen.forest.trees)
+    elif seen.facts.leaf_rows is not None:
+        mass = seen.facts.leaf_rows
     else:
         raise ValueError(
             "the model does not know how many training rows came to each leaf, got "
             "background=None: give some training rows as background"
         )
-    values = np.zeros((len(rows), len(seen.names), seen.trees[0].n_outputs))
-    base = np.zeros(seen.trees[0].n_outputs)
-    for tree, at_leaf in zip(seen.trees, mass, strict=True):
-        typical = tree.leaf_values
-        if tree.leaf_weights is not None:
-            typical = typical + tree.leaf_weights @ reference
-        mean = means_below(tree, at_leaf, answers.said(typical))
+    values = np.zeros((len(rows), len(seen.names), seen.forest.n_outputs))
+    base = np.zeros(seen.forest.n_outputs)
+    for tree, at_leaf in zip(seen.forest.trees, mass, strict=True):
+        mean = means_below(tree, at_leaf, answers.said(outputs_at(tree, reference)))
         base += mean[0]
         values += _along_paths(seen, tree, rows, reference, mean)
-        if tree.leaf_weights is not None:
+        if tree.linear:
             values += _in_linear_leaves(seen, answers, tree, rows, reference)
-    return values / len(seen.trees), base / len(seen.trees)
+    return values / len(seen.forest.trees), base / len(seen.forest.trees)
 
 
 def _along_paths(
-    seen: ModelView, tree: ObliqueTree, rows: np.ndarray, reference: np.ndarray, mean: np.ndarray
+    seen: Model, tree: ObliqueTree, rows: np.ndarray, reference: np.ndarray, mean: np.ndarray
 ) -> np.ndarray:
     values = np.zeros((len(rows), len(seen.names), mean.shape[1]))
     passed = tree.decision_path(rows).tocsc()
     away = rows - reference
     for node in range(tree.n_nodes):
-        by_weight = seen.fold(np.abs(tree.weights[node] * seen.spread)[None])[0]
+        by_weight = seen.fold(np.abs(tree.weights[node] * seen.spread())[None])[0]
         if not by_weight.any():  # the bias alone decides
             by_weight = np.ones(len(seen.names))
         for child, sign in ((tree.left[node], -1.0), (tree.right[node], 1.0)):
@@ -228,17 +221,15 @@ def _along_paths(
 
 
 def _in_linear_leaves(
-    seen: ModelView, answers: _Answers, tree: ObliqueTree, rows: np.ndarray, reference: np.ndarray
+    seen: Model, answers: _Answers, tree: ObliqueTree, rows: np.ndarray, reference: np.ndarray
 ) -> np.ndarray:
     """What the slopes of the leaves add to their values at the reference."""
-    assert tree.leaf_weights is not None
     values = np.zeros((len(rows), len(seen.names), tree.n_outputs))
     leaves = tree.apply(rows)
     for leaf in np.unique(leaves):
         here = np.flatnonzero(leaves == leaf)
-        slope, away = tree.leaf_weights[leaf], rows[here] - reference
-        parts = seen.fold(away[:, :, None] * slope.T[None])
-        start = tree.leaf_values[leaf] + slope @ reference
+        start, parts = move_from(tree, leaf, reference, rows[here])
+        parts = seen.fold(parts)
         unbounded = parts.sum(axis=1)
         change = answers.said(start + unbounded) - answers.said(start)
         # Bounds shorten a change and never turn it round: all parts shrink alike.
@@ -249,7 +240,7 @@ def _in_linear_leaves(
 
 
 def _sampled(
-    seen: ModelView,
+    seen: Model,
     answers: _Answers,
     rows: np.ndarray,
     background: np.ndarray,
@@ -263,11 +254,11 @@ def _sampled(
     # All rows meet the same orders and background rows: differences between them are theirs.
     starts = background[rng.integers(len(background), size=n_permutations)]
     orders = [rng.permutation(columns) for _ in range(n_permutations)]
-    values = np.zeros((len(rows), columns, seen.trees[0].n_outputs))
-    base = np.zeros(seen.trees[0].n_outputs)
+    values = np.zeros((len(rows), columns, seen.forest.n_outputs))
+    base = np.zeros(seen.forest.n_outputs)
 
     def outputs(mixed: np.ndarray) -> np.ndarray:
-        each = [answers.said(tree.predict(mixed)) for tree in seen.trees]
+        each = [answers.said(tree.predict(mixed)) for tree in seen.forest.trees]
         return np.asarray(np.mean(each, axis=0))
 
     for start, order in zip(starts, orders, strict=True):

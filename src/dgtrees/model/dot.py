@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from dgtrees.model.portable import Portable, portable
-from dgtrees.model.rules import checked_class_names, leaf_functions
-from dgtrees.model.text import count_leaves, describe_leaf, joined, linear_terms
+from dgtrees.model.model import Model, model_of
+from dgtrees.model.text import (
+    count_leaves,
+    describe_leaf,
+    joined,
+    leaf_functions,
+    linear_terms,
+)
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.writing import whole_file
 
@@ -63,11 +68,11 @@ def export_dot(
         raise ValueError(f"max_depth must be at least 0, got {max_depth}")
     if max_weights < 1:
         raise ValueError(f"max_weights must be at least 1, got {max_weights}")
-    parts = portable(model)
+    parts = model_of(model)
     picture = _Picture(
         parts,
         parts.named_features(feature_names),
-        checked_class_names(parts, class_names),
+        parts.class_names(class_names),
         max_depth,
         max_weights,
         filled,
@@ -84,7 +89,7 @@ class _Picture:
 
     def __init__(
         self,
-        parts: Portable,
+        parts: Model,
         names: list[str],
         classes: list[str] | None,
         max_depth: int | None,
@@ -128,7 +133,7 @@ class _Picture:
                 self.names,
                 self.max_weights,
                 _DIGITS,
-                self.parts.feature_scale,
+                self.parts.facts.feature_scale,
             )
             label = _quoted([*joined(terms, "\n").split("\n"), ">= 0?"])
             self.lines.append(f"  {name} [label={label}];")
@@ -140,16 +145,15 @@ class _Picture:
     def leaf(self, tree: ObliqueTree, leaf: int) -> str:
         """Attributes of a leaf."""
         parts = self.parts
-        if tree.leaf_weights is None:
-            lines = describe_leaf(tree, leaf, self.classes, _DIGITS).split(", ")
-        else:
-            look = (self.names, self.classes, self.max_weights, _DIGITS, parts.feature_scale)
-            lines = leaf_functions(tree, leaf, *look)
-            if len(lines) > _MOST_LINES:
-                lines[_MOST_LINES:] = [f"({len(lines) - _MOST_LINES} more)"]
-        if parts.alone and parts.leaf_rows is not None:
-            lines.append(f"{parts.leaf_rows[leaf]:,.0f} rows")
-        if not self.filled or tree.leaf_weights is not None:
+        look = (self.names, self.classes, self.max_weights, _DIGITS, parts.facts.feature_scale)
+        lines = leaf_functions(tree, leaf, *look)
+        if len(lines) > _MOST_LINES:
+            lines[_MOST_LINES:] = [f"({len(lines) - _MOST_LINES} more)"]
+        lines = lines or describe_leaf(tree, leaf, self.classes, _DIGITS).split(", ")
+        rows = parts.leaf_rows() if parts.alone else None
+        if rows is not None:
+            lines.append(f"{rows[leaf]:,.0f} rows")
+        if not self.filled or tree.linear:
             return f"label={_quoted(lines)}"
         return f'label={_quoted(lines)}, fillcolor="{self.colour(tree, leaf)}"'
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import softmax
 
-from dgtrees.model.view import ModelView, view
+from dgtrees.model.model import Model, model_of
 from dgtrees.tables.encoder import is_frame
 
 __all__ = ["Explanation", "Reason", "Step", "explain"]
@@ -127,7 +126,7 @@ def explain(
     node 0: yes (margin 1.5, typical -0.5)
         x0 = 3  pushes to yes by 2
     """
-    seen = view(model)
+    seen = model_of(model)
     tree = seen.one_tree("explain")
     row, values = _one_row(seen, x)
     reference = seen.reference(background)
@@ -149,14 +148,14 @@ def explain(
                 _reasons(seen, values, push),
             )
         )
-    prediction, probabilities = _answer(seen, seen.said(tree.predict(row))[0])
+    prediction, probabilities = _answer(seen, seen.encoded_outputs(row)[0])
     return Explanation(leaf, tree.n_leaves, prediction, probabilities, tuple(steps))
 
 
-def _one_row(seen: ModelView, x: Any) -> tuple[np.ndarray, list[Any]]:
+def _one_row(seen: Model, x: Any) -> tuple[np.ndarray, list[Any]]:
     """The row that x is, encoded (1, encoded columns), and its cells as they were given."""
     if is_frame(x):
-        row = seen.encode(x)
+        row = _floats(seen, x)
         _check_one(len(row))
         return row, seen.values(x)[0].tolist()
     if isinstance(x, Mapping) or hasattr(x, "to_dict"):  # to_dict: a row of a DataFrame
@@ -179,8 +178,12 @@ def _one_row(seen: ModelView, x: Any) -> tuple[np.ndarray, list[Any]]:
         column[0] = cell
         columns.append((name, column))
     if seen.encoder is None:
-        return seen.encode(np.stack([column for _, column in columns], axis=1)), cells
+        return _floats(seen, np.stack([column for _, column in columns], axis=1)), cells
     return seen.encoder.expand(columns), cells
+
+
+def _floats(seen: Model, X: Any) -> np.ndarray:
+    return np.asarray(seen.encode(X), dtype=np.float64)
 
 
 def _check_one(rows: int) -> None:
@@ -188,7 +191,7 @@ def _check_one(rows: int) -> None:
         raise ValueError(f"explain takes one row, got {rows}: give X[i], or use contributions")
 
 
-def _by_name(seen: ModelView, items: list[tuple[Any, Any]]) -> list[Any]:
+def _by_name(seen: Model, items: list[tuple[Any, Any]]) -> list[Any]:
     """Cells in the order of the model's columns."""
     found: dict[str, Any] = {}
     for key, cell in items:
@@ -214,25 +217,26 @@ def _listed(names: list[str]) -> str:
     return ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
 
 
-def _distance(seen: ModelView, weights: np.ndarray, margin: float) -> float | None:
-    if seen.scale is None:
+def _distance(seen: Model, weights: np.ndarray, margin: float) -> float | None:
+    scale = seen.facts.feature_scale
+    if scale is None:
         return None
-    length = float(np.linalg.norm(weights * seen.scale))
+    length = float(np.linalg.norm(weights * scale))
     return abs(margin) / length if length else None
 
 
-def _reasons(seen: ModelView, values: list[Any], push: np.ndarray) -> tuple[Reason, ...]:
+def _reasons(seen: Model, values: list[Any], push: np.ndarray) -> tuple[Reason, ...]:
     order = np.argsort(-np.abs(push), kind="stable")
     return tuple(
         Reason(seen.names[j], _plain(values[j]), float(push[j])) for j in order if push[j] != 0
     )
 
 
-def _answer(seen: ModelView, outputs: np.ndarray) -> tuple[Any, dict[str, float] | None]:
-    if seen.classes is not None:
-        shares = outputs if seen.forest is not None else softmax(outputs)
-        best = seen.model.classes_[outputs.argmax()]
-        return _plain(best), dict(zip(seen.classes, shares.tolist(), strict=True))
+def _answer(seen: Model, outputs: np.ndarray) -> tuple[Any, dict[str, float] | None]:
+    if seen.answer.names is not None:
+        shares = seen.probabilities(outputs).tolist()
+        best = seen.answer.predict(outputs)
+        return _plain(best), dict(zip(seen.answer.names, shares, strict=True))
     return (float(outputs[0]) if len(outputs) == 1 else outputs.tolist()), None
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from dgtrees.errors import ModelFileError
 from dgtrees.model.header import HEADERS, check_header
 from dgtrees.schema import shown
+from dgtrees.tree.leaf import LEAF_ARRAYS
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.writing import whole_file
 
@@ -48,7 +49,8 @@ _PREFIX = struct.Struct("<8sIQ32s")
 _ALIGNMENT = 64
 _MOST_AXES = 3
 _BY_NODE = ("weights", "bias", "left", "right")
-_BY_LEAF = ("leaf_values", "leaf_weights")
+_PARTS = (*_BY_NODE, *LEAF_ARRAYS)
+_NEEDED = (*_BY_NODE, "leaf_values")
 _DTYPES: dict[str, np.dtype] = {"<f8": np.dtype("<f8"), "<i4": np.dtype("<i4")}
 
 
@@ -160,8 +162,8 @@ def tree_arrays(tree: ObliqueTree) -> dict[str, np.ndarray]:
 def tree_from(arrays: dict[str, np.ndarray]) -> ObliqueTree:
     """The tree that `tree_arrays` described; refuses arrays that do not fit each other."""
     try:
-        tree = {name: arrays[f"tree.{name}"] for name in (*_BY_NODE, "leaf_values")}
-        return ObliqueTree(**tree, leaf_weights=arrays.get("tree.leaf_weights"))
+        names = [name for name in _PARTS if name in _NEEDED or f"tree.{name}" in arrays]
+        return ObliqueTree(**{name: arrays[f"tree.{name}"] for name in names})
     except (KeyError, ValueError) as error:
         raise ModelFileError(f"the model's arrays are not a tree: {error}") from error
 
@@ -180,8 +182,8 @@ def forest_from(arrays: dict[str, np.ndarray]) -> list[ObliqueTree]:
         if n_nodes.ndim != 1 or not n_nodes.size or n_nodes.min() < 0:
             raise ValueError(f"forest.n_nodes must hold a number for every tree, got {n_nodes}")
         columns: dict[str, list[np.ndarray]] = {}
-        for name in (*_BY_NODE, *_BY_LEAF):
-            if name == "leaf_weights" and f"forest.{name}" not in arrays:
+        for name in _PARTS:
+            if name not in _NEEDED and f"forest.{name}" not in arrays:
                 continue
             array = arrays[f"forest.{name}"]
             sizes = n_nodes if name in _BY_NODE else n_nodes + 1
@@ -195,5 +197,5 @@ def forest_from(arrays: dict[str, np.ndarray]) -> list[ObliqueTree]:
 
 
 def _parts(tree: ObliqueTree) -> dict[str, np.ndarray]:
-    parts = {name: getattr(tree, name) for name in (*_BY_NODE, *_BY_LEAF)}
+    parts = {name: getattr(tree, name) for name in _PARTS}
     return {name: array for name, array in parts.items() if array is not None}

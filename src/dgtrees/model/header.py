@@ -29,6 +29,7 @@ from dgtrees.schema import (
 )
 from dgtrees.tables.encoder import COLUMN
 from dgtrees.tree.forest import COMBINATIONS
+from dgtrees.tree.leaf import LEAF_ARRAYS, LEAF_KINDS
 
 __all__ = ["ARRAYS", "HEADERS", "check_arrays", "check_header", "refusing"]
 
@@ -81,7 +82,7 @@ _POLICY = {
 }
 _ONLINE = {
     "max_depth": whole(1, 62),
-    "leaf": choice("constant", "linear"),
+    "leaf": choice(*LEAF_KINDS),
     "random_state": maybe(_COUNT),
 }
 _ACTIONS = {"n_actions": whole(2, 2**31 - 1), "loss_range": items(_FINITE, 2, 2)}
@@ -111,8 +112,7 @@ _PARTS = {
     "bias": ("<f8", 1),
     "left": ("<i4", 1),
     "right": ("<i4", 1),
-    "leaf_values": ("<f8", 2),
-    "leaf_weights": ("<f8", 3),
+    **{name: ("<f8", axes) for name, axes in LEAF_ARRAYS.items()},
 }
 ARRAYS: dict[str, tuple[str, int]] = {
     "feature_importances": ("<f8", 1),

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dgtrees.model.model import Model, model_of
 from dgtrees.model.onnx_graph import Graph, fixed_order_dot
 from dgtrees.model.onnx_routing import leaves_of_rows
-from dgtrees.model.portable import CLASSES, VALUES, Portable, portable
 from dgtrees.tables.encoder import NUMBER, Column
 from dgtrees.writing import whole_file
 
@@ -61,9 +61,9 @@ def export_onnx(
     """
     if dtype not in _DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(_DTYPES)}, got {dtype!r}")
-    parts = portable(model)
+    parts = model_of(model)
     _check_size(parts)
-    graph = Graph(taken=[column.name for column in parts.columns or ()])
+    graph = Graph(taken=[column.name for column in parts.columns])
     types = graph.onnx.TensorProto
     number = types.DOUBLE if dtype == "double" else types.FLOAT
     inputs, rows = _encoded(graph, parts, number)
@@ -89,11 +89,11 @@ def export_onnx(
     return whole
 
 
-def _check_size(parts: Portable) -> None:
+def _check_size(parts: Model) -> None:
     numbers = 0
     for tree in parts.forest.trees:
         numbers += 2 * tree.weights.size + tree.leaf_values.size
-        numbers += 0 if tree.leaf_weights is None else tree.leaf_weights.size
+        numbers += tree.n_leaves * tree.n_outputs * tree.n_features if tree.linear else 0
     if 8 * numbers > _LARGEST:
         raise ValueError(
             f"an ONNX file can hold 2 GiB, this {parts.kind} needs {8 * numbers / 2**30:.1f}: "
@@ -104,14 +104,14 @@ def _check_size(parts: Portable) -> None:
 # Rows
 
 
-def _encoded(graph: Graph, parts: Portable, number: int) -> tuple[list[Any], str]:
+def _encoded(graph: Graph, parts: Model, number: int) -> tuple[list[Any], str]:
     """Inputs of the graph, and the encoded rows as float64 (rows, encoded columns)."""
     make, types = graph.onnx.helper.make_tensor_value_info, graph.onnx.TensorProto
     columns = parts.columns
-    if columns is None or all(column.kind == NUMBER for column in columns):
-        inputs = [make("X", number, ["rows", parts.n_inputs])]
+    if all(column.kind == NUMBER for column in columns):
+        inputs = [make("X", number, ["rows", len(parts.names)])]
         rows = graph.cast("X", "DOUBLE")
-        return inputs, rows if columns is None else _filled(graph, rows, list(columns))
+        return inputs, _filled(graph, rows, list(columns)) if columns else rows
     inputs, blocks = [], []
     for column in columns:
         kind = number if column.kind == NUMBER else types.STRING
@@ -162,7 +162,7 @@ def _one_hot(graph: Graph, column: Column) -> str:
 # Answers
 
 
-def _answers(graph: Graph, rows: str, parts: Portable) -> dict[str, tuple[str, int, list]]:
+def _answers(graph: Graph, rows: str, parts: Model) -> dict[str, tuple[str, int, list]]:
     """Outputs by name: the value, its type and its shape."""
     forest, types = parts.forest, graph.onnx.TensorProto
     leaves = leaves_of_rows(graph, rows, forest)
@@ -170,8 +170,8 @@ def _answers(graph: Graph, rows: str, parts: Portable) -> dict[str, tuple[str, i
     shape: list = ["rows", forest.n_outputs]
     outputs = _outputs(graph, rows, leaves, parts)
     found: dict[str, tuple[str, int, list]] = {}
-    if parts.answer == VALUES:
-        found["variable"] = (outputs, types.DOUBLE, shape)
+    if parts.answer.labels is None:
+        found[parts.answer.onnx_output] = (outputs, types.DOUBLE, shape)
     else:
         best = graph.add("ArgMax", outputs, axis=1, keepdims=0)
         labels, kind = _labels(parts, types)
@@ -183,8 +183,7 @@ def _answers(graph: Graph, rows: str, parts: Portable) -> dict[str, tuple[str, i
             else:
                 table = graph.constant(parts.leaf_shares)
                 outputs = graph.add("Gather", table, graph.squeezed(leaves, 1), axis=0)
-        name = "probabilities" if parts.answer == CLASSES else "scores"
-        found[name] = (outputs, types.DOUBLE, shape)
+        found[parts.answer.onnx_output] = (outputs, types.DOUBLE, shape)
     if parts.alone:
         found["leaf"] = (graph.squeezed(leaf, 1), types.INT64, ["rows"])
     else:
@@ -192,9 +191,9 @@ def _answers(graph: Graph, rows: str, parts: Portable) -> dict[str, tuple[str, i
     return found
 
 
-def _labels(parts: Portable, types: Any) -> tuple[np.ndarray, int]:
+def _labels(parts: Model, types: Any) -> tuple[np.ndarray, int]:
     """Class labels as an array that ONNX has a type for."""
-    classes = np.asarray(parts.classes)
+    classes = np.asarray(parts.answer.labels)
     kinds = {"b": (np.bool_, types.BOOL), "f": (np.float64, types.DOUBLE)}
     kinds |= dict.fromkeys("iu", (np.int64, types.INT64))
     if classes.dtype.kind in kinds:
@@ -210,7 +209,7 @@ def _labels(parts: Portable, types: Any) -> tuple[np.ndarray, int]:
     )
 
 
-def _outputs(graph: Graph, rows: str, leaves: str, parts: Portable) -> str:
+def _outputs(graph: Graph, rows: str, leaves: str, parts: Model) -> str:
     """What `ObliqueForest.predict` answers, added in the order of the trees: (rows, outputs)."""
     forest = parts.forest
     table = None if parts.linear else graph.constant(forest._answers)
@@ -238,7 +237,7 @@ def _outputs(graph: Graph, rows: str, leaves: str, parts: Portable) -> str:
     return graph.add("Div", total, graph.constant(float(len(forest))))
 
 
-def _linear_outputs(graph: Graph, rows: str, parts: Portable) -> Any:
+def _linear_outputs(graph: Graph, rows: str, parts: Model) -> Any:
     """A function that adds the outputs of linear leaves to a graph, one output after the other.
 
     Slopes of the rows' leaves are looked up for one output at a time: (rows, columns) numbers.
@@ -261,7 +260,7 @@ def _linear_outputs(graph: Graph, rows: str, parts: Portable) -> Any:
     return linear
 
 
-def _said(graph: Graph, outputs: str, parts: Portable) -> str:
+def _said(graph: Graph, outputs: str, parts: Model) -> str:
     """Outputs of one tree as they enter the mean, as `ObliqueForest._said` has them."""
     forest = parts.forest
     if forest.combine == "vote":

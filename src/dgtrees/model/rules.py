@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from scipy.special import softmax
 
-from dgtrees.model.portable import Portable, portable
-from dgtrees.model.text import joined, linear_terms, on_one_line
+from dgtrees.model.model import Model, model_of
+from dgtrees.model.text import joined, leaf_functions, linear_terms, on_one_line
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["checked_class_names", "export_text", "leaf_functions"]
+__all__ = ["export_text"]
 
 
 def export_text(
@@ -64,9 +63,9 @@ def export_text(
     for name, (value, smallest) in least.items():
         if value < smallest:
             raise ValueError(f"{name} must be at least {smallest}, got {value}")
-    parts = portable(model)
+    parts = model_of(model)
     names = [on_one_line(name) for name in parts.named_features(feature_names)]
-    classes = checked_class_names(parts, class_names)
+    classes = parts.class_names(class_names)
     classes = None if classes is None else [on_one_line(name) for name in classes]
     shown = len(names) if max_weights is None else max_weights
     lines: list[str] = []
@@ -87,7 +86,7 @@ def export_text(
                 names,
                 shown,
                 decimals + 1,
-                parts.feature_scale,
+                parts.facts.feature_scale,
             )
         )
         for side, sign in ((tree.left, "< "), (tree.right, ">=")):
@@ -101,40 +100,8 @@ def export_text(
     return "\n".join(lines)
 
 
-def checked_class_names(parts: Portable, given: Sequence[str] | None) -> list[str] | None:
-    """Names of the classes, or None where leaves hold values."""
-    if given is None:
-        return parts.class_names
-    if len(given) != parts.forest.n_outputs:
-        raise ValueError(
-            f"class_names must name the {parts.forest.n_outputs} classes, got {len(given)} names"
-        )
-    return [str(name) for name in given]
-
-
-def leaf_functions(
-    tree: ObliqueTree,
-    leaf: int,
-    names: Sequence[str],
-    classes: Sequence[str] | None,
-    max_weights: int,
-    digits: int,
-    feature_scale: np.ndarray | None,
-) -> list[str]:
-    """The linear functions of a leaf, one a line."""
-    assert tree.leaf_weights is not None
-    lines = []
-    for k, weights in enumerate(tree.leaf_weights[leaf]):
-        terms = linear_terms(
-            weights, tree.leaf_values[leaf, k], names, max_weights, digits, feature_scale
-        )
-        what = "value" if tree.n_outputs == 1 else f"value {k}"
-        lines.append(f"{what if classes is None else f'score of {classes[k]}'}: {joined(terms)}")
-    return lines
-
-
 def _leaf(
-    parts: Portable,
+    parts: Model,
     tree: ObliqueTree,
     leaf: int,
     names: Sequence[str],
@@ -143,9 +110,9 @@ def _leaf(
     decimals: int,
     show_weights: bool,
 ) -> list[str]:
-    if tree.leaf_weights is not None:
-        look = (names, classes, max_weights, decimals + 1, parts.feature_scale)
-        return leaf_functions(tree, leaf, *look)
+    look = (names, classes, max_weights, decimals + 1, parts.facts.feature_scale)
+    if functions := leaf_functions(tree, leaf, *look):
+        return functions
     values = tree.leaf_values[leaf]
     if classes is None:
         return [f"value: [{', '.join(f'{value:.{decimals}f}' for value in values)}]"]

@@ -14,6 +14,7 @@ __all__ = [
     "describe_leaf",
     "describe_split",
     "joined",
+    "leaf_functions",
     "linear_terms",
     "on_one_line",
     "tree_text",
@@ -142,12 +143,34 @@ def describe_leaf(
 ) -> str:
     """What a leaf predicts: likeliest classes with probabilities, or values."""
     scores = tree.leaf_values[leaf]
-    slope = " + linear" if tree.leaf_weights is not None else ""
+    slope = " + linear" if tree.linear else ""
     if class_names is None:
         return ", ".join(_number(value, digits) for value in scores) + slope
     shares = softmax(scores)
     likeliest = [k for k in np.argsort(-shares, kind="stable")[:3] if shares[k] >= 0.01]
     return ", ".join(f"{class_names[k]} {shares[k]:.0%}" for k in likeliest) + slope
+
+
+def leaf_functions(
+    tree: ObliqueTree,
+    leaf: int,
+    names: Sequence[str],
+    classes: Sequence[str] | None,
+    max_weights: int,
+    digits: int,
+    feature_scale: np.ndarray | None,
+) -> list[str]:
+    """The linear functions of a leaf, one per line; none where it is constant."""
+    if tree.leaf_weights is None:
+        return []
+    lines = []
+    for k, weights in enumerate(tree.leaf_weights[leaf]):
+        terms = linear_terms(
+            weights, tree.leaf_values[leaf, k], names, max_weights, digits, feature_scale
+        )
+        what = "value" if tree.n_outputs == 1 else f"value {k}"
+        lines.append(f"{what if classes is None else f'score of {classes[k]}'}: {joined(terms)}")
+    return lines
 
 
 def _number(value: float, digits: int) -> str:

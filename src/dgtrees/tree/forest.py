@@ -80,7 +80,7 @@ class ObliqueForest:
 
     @staticmethod
     def _shape(tree: ObliqueTree) -> tuple[int, int, bool]:
-        return tree.n_features, tree.n_outputs, tree.leaf_weights is not None
+        return tree.n_features, tree.n_outputs, tree.linear
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields only: what has been packed for prediction can be packed again."""
@@ -126,7 +126,7 @@ class ObliqueForest:
     def predict(self, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """The trees' answers combined, shape (rows, outputs)."""
         X = checked_rows(X, self.n_features)
-        if self.trees[0].leaf_weights is None:
+        if not self.trees[0].linear:
             outputs = np.empty((len(X), self.n_outputs))
             trees, values = self._packed, self._answers
             split_rows(
@@ -159,7 +159,7 @@ class ObliqueForest:
         """
         x = checked_row(x, self.n_features)
         out = np.empty(self.n_outputs) if out is None else self._checked_out(out)
-        if self.trees[0].leaf_weights is None:
+        if not self.trees[0].linear:
             routing.mean_of_row(x, self._packed, self._answers, out)
         else:
             out[:] = self.predict(x[None], n_threads=1)[0]
@@ -185,7 +185,7 @@ class ObliqueForest:
         Shape (trees, rows, outputs); `predict` is their mean.
         """
         X = checked_rows(X, self.n_features)
-        if self.trees[0].leaf_weights is None:
+        if not self.trees[0].linear:
             return self._answers[self._leaves(X, n_threads).T]
         return np.stack([self.said_by(tree, X, n_threads) for tree in self.trees])
 

@@ -8,14 +8,14 @@ the compiled kernels only.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from dgtrees.tree import gradient, routing
+from dgtrees.tree import leaf, routing
 from dgtrees.tree.inputs import checked_row, checked_rows, split_rows
 from dgtrees.tree.pruning import select
 from dgtrees.tree.topology import check_children, child_pointers
@@ -151,6 +151,11 @@ class ObliqueTree:
         return self.weights.shape[1]
 
     @property
+    def linear(self) -> bool:
+        """Whether leaves are linear functions of the row."""
+        return leaf.kind_of(self) == leaf.LINEAR
+
+    @property
     def n_outputs(self) -> int:
         """Length of a prediction."""
         return self.leaf_values.shape[1]
@@ -186,8 +191,8 @@ class ObliqueTree:
     @property
     def flops(self) -> int:
         """Most multiply-adds one prediction can take: d a decision, plus a linear leaf's own."""
-        leaf = 0 if self.leaf_weights is None else self.n_outputs * self.n_features
-        return self.depth * self.n_features + leaf
+        own = self.n_outputs * self.n_features if self.linear else 0
+        return self.depth * self.n_features + own
 
     # What it answers
 
@@ -207,18 +212,7 @@ class ObliqueTree:
     def predict(self, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """Leaf outputs of every row of X, shape (rows, outputs)."""
         X = self._rows(X)
-        leaves = self.apply(X, n_threads)
-        if self.leaf_weights is None:
-            return self.leaf_values[leaves]
-        outputs = np.empty((X.shape[0], self.n_outputs))
-        linear = (leaves, self.leaf_values, self.leaf_weights)
-        split_rows(
-            lambda start, stop: gradient.linear_outputs(X, start, stop, *linear, outputs),
-            X.shape[0],
-            self.n_outputs * self.n_features,
-            n_threads,
-        )
-        return outputs
+        return leaf.leaf_outputs(self, X, self.apply(X, n_threads), n_threads)
 
     def apply_row(self, x: ArrayLike) -> int:
         """Leaf of one row, `apply([x])[0]` in about a microsecond."""
@@ -226,12 +220,7 @@ class ObliqueTree:
 
     def predict_row(self, x: ArrayLike) -> np.ndarray:
         """Output of one row, `predict([x])[0]`; a view of `leaf_values` for constant leaves."""
-        if self.leaf_weights is None:
-            return self.leaf_values[self.apply_row(x)]
-        output = np.empty(self.n_outputs)
-        x = checked_row(x, self.n_features)
-        routing.linear_of_row(x, self._packed, self.leaf_values, self.leaf_weights, output)
-        return output
+        return leaf.row_output(self, checked_row(x, self.n_features))
 
     def decision_path(self, X: ArrayLike) -> sparse.csr_matrix:
         """Which nodes and leaves every row passes: (rows, nodes + leaves), as in scikit-learn.
@@ -288,7 +277,8 @@ class ObliqueTree:
             raise ValueError("at least one leaf must be kept, got none: give rows to prune by")
         above, _ = self.totals(np.asarray(keep, dtype=float))
         reached = np.concatenate([above > 0, keep])
-        kept, left, right, leaves = select(self.left, self.right, reached, self._leaves_agree)
+        same = partial(leaf.agree, self)
+        kept, left, right, leaves = select(self.left, self.right, reached, same)
         return ObliqueTree(
             self.weights[kept].reshape(len(kept), self.n_features),
             self.bias[kept],
@@ -297,12 +287,6 @@ class ObliqueTree:
             self.leaf_values[leaves],
             None if self.leaf_weights is None else self.leaf_weights[leaves],
         )
-
-    def _leaves_agree(self, a: int, b: int) -> bool:
-        same = np.array_equal(self.leaf_values[a], self.leaf_values[b])
-        if self.leaf_weights is None:
-            return same
-        return same and np.array_equal(self.leaf_weights[a], self.leaf_weights[b])
 
     def with_leaves(
         self, leaf_values: np.ndarray, leaf_weights: np.ndarray | None = None
@@ -313,26 +297,13 @@ class ObliqueTree:
     def on_unscaled_inputs(self, center: np.ndarray, scale: np.ndarray) -> ObliqueTree:
         """The tree on x that equals this tree on (x - center) / scale."""
         weights = self.weights / scale
-        leaf_values, leaf_weights = self.leaf_values, self.leaf_weights
-        if leaf_weights is not None:
-            leaf_weights = leaf_weights / scale
-            leaf_values = leaf_values - leaf_weights @ center
-        return replace(
-            self,
-            weights=weights,
-            bias=self.bias - weights @ center,
-            leaf_values=leaf_values,
-            leaf_weights=leaf_weights,
-        )
+        bias = self.bias - weights @ center
+        leaves = leaf.unscale_inputs(self, center, scale)
+        return replace(self, weights=weights, bias=bias, **leaves)  # type: ignore[arg-type]
 
     def on_scaled_outputs(self, center: np.ndarray, scale: np.ndarray) -> ObliqueTree:
         """The tree whose outputs are this tree's times `scale` plus `center`."""
-        weights = self.leaf_weights
-        return replace(
-            self,
-            leaf_values=self.leaf_values * scale + center,
-            leaf_weights=None if weights is None else weights * np.reshape(scale, (-1, 1)),
-        )
+        return replace(self, **leaf.rescale_outputs(self, center, scale))  # type: ignore[arg-type]
 
     def _rows(self, X: ArrayLike) -> np.ndarray:
         return checked_rows(X, self.n_features)

@@ -1,4 +1,4 @@
-"""Indices of a complete binary tree.
+"""Indices of a complete binary tree, and what lies below a node of any tree.
 
 Owns the numbering that every other module relies on. Internal nodes are numbered in level
 order 0 .. 2^h - 2; the children of node n are 2n + 1 (left) and 2n + 2 (right); leaf l is node
@@ -10,9 +10,23 @@ so that pruned trees, whose shape is not regular, use the same two arrays.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-__all__ = ["ancestors", "check_children", "child_pointers", "n_internal", "n_leaves", "sides"]
+if TYPE_CHECKING:
+    from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = [
+    "ancestors",
+    "check_children",
+    "child_pointers",
+    "means_below",
+    "n_internal",
+    "n_leaves",
+    "position",
+    "sides",
+]
 
 
 def n_internal(height: int) -> int:
@@ -88,3 +102,23 @@ def sides(height: int) -> np.ndarray:
     leaf = np.arange(n_leaves(height))
     depth = np.arange(height)[:, None]
     return 2 * ((leaf[None, :] >> (height - 1 - depth)) & 1) - 1
+
+
+def position(tree: ObliqueTree, child: int) -> int:
+    """A child pointer as an index among nodes, then leaves."""
+    return child if child >= 0 else tree.n_nodes + ~child
+
+
+def means_below(tree: ObliqueTree, at_leaf: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Mean output below every node, then of every leaf: (nodes + leaves, outputs).
+
+    Leaves count by their rows `at_leaf`; below a node that no row came to, both sides count the
+    same.
+    """
+    mean = np.concatenate([np.zeros((tree.n_nodes, outputs.shape[1])), outputs])
+    mass = np.concatenate(tree.totals(np.asarray(at_leaf, dtype=float)))
+    for node in range(tree.n_nodes - 1, -1, -1):
+        low, high = position(tree, tree.left[node]), position(tree, tree.right[node])
+        share = mass[high] / mass[node] if mass[node] > 0 else 0.5
+        mean[node] = (1 - share) * mean[low] + share * mean[high]
+    return mean

@@ -14,8 +14,8 @@ import numpy as np
 from dgtrees.model.plot.canvas import GREY, NO, YES, blank_axes, fitted, tint
 from dgtrees.model.plot.layout import Place
 from dgtrees.model.text import count_leaves
-from dgtrees.model.view import position
 from dgtrees.tree.oblique import ObliqueTree
+from dgtrees.tree.topology import position
 
 __all__ = ["TOP", "Drawing"]
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from dgtrees.model.model import Model, model_of
 from dgtrees.model.plot.canvas import GREY, NO, YES, blank_axes
-from dgtrees.model.view import ModelView, means_below, position, view
+from dgtrees.tree.leaf import outputs_at
 from dgtrees.tree.oblique import ObliqueTree
+from dgtrees.tree.topology import means_below, position
 
 __all__ = ["plot_node_images"]
 
@@ -54,12 +56,12 @@ def plot_node_images(
     matplotlib Axes
         The images are its `child_axes`, in the order of nodes.
     """
-    seen = view(model)
+    seen = model_of(model)
     tree = seen.one_tree("plot_node_images")
     shape, pixels = _shape(tree, shape, pixels)
     if max_depth < 1:
         raise ValueError(f"max_depth must be at least 1, got {max_depth}")
-    spread = seen.spread_or(feature_scale)
+    spread = seen.spread(feature_scale)
 
     def image(node: int) -> np.ndarray:
         weights = np.zeros(shape[0] * shape[1])
@@ -139,7 +141,7 @@ def _side_by_side(tree: ObliqueTree, nodes: list[int], image: Any, ax: Any) -> A
     return ax
 
 
-def _as_tree(seen: ModelView, tree: ObliqueTree, max_depth: int, image: Any, ax: Any) -> Any:
+def _as_tree(seen: Model, tree: ObliqueTree, max_depth: int, image: Any, ax: Any) -> Any:
     levels = min(max_depth, tree.depth)
     across = 2 ** max(levels - 1, 0)
     wide = max(7.5 / across, 1.25)  # inches an image of the lowest level has
@@ -187,21 +189,20 @@ def _as_tree(seen: ModelView, tree: ObliqueTree, max_depth: int, image: Any, ax:
     return ax
 
 
-def _below(seen: ModelView, tree: ObliqueTree) -> Any:
+def _below(seen: Model, tree: ObliqueTree) -> Any:
     """What lies below a child: the classes that make up most of it, or the mean value."""
-    outputs = tree.leaf_values
-    if tree.leaf_weights is not None and seen.typical is not None:
-        outputs = outputs + tree.leaf_weights @ seen.typical
-    if seen.classes is not None:
+    outputs = outputs_at(tree, seen.typical)
+    classes, rows = seen.answer.names, seen.leaf_rows()
+    if classes is not None:
         outputs = softmax(outputs, axis=1)
-    rows = np.ones(tree.n_leaves) if seen.leaf_rows is None else seen.leaf_rows[0]
+    rows = np.ones(tree.n_leaves) if rows is None else rows
     mean = means_below(tree, rows, outputs)
 
     def text(child: int) -> str:
         found = mean[position(tree, child)]
-        if seen.classes is None:
+        if classes is None:
             return ", ".join(f"{value:.3g}" for value in found[:3])
         likely = [k for k in np.argsort(-found, kind="stable")[:3] if found[k] >= 0.1]
-        return "\n".join(f"{found[k]:.0%} {seen.classes[k]}" for k in likely)
+        return "\n".join(f"{found[k]:.0%} {classes[k]}" for k in likely)
 
     return text

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from dgtrees.model.model import Model
 from dgtrees.model.plot.canvas import GREY, class_colors, number
 from dgtrees.model.plot.drawing import TOP, Drawing
 from dgtrees.model.plot.layout import Place
 from dgtrees.model.text import count_leaves
-from dgtrees.model.view import ModelView, means_below, position
+from dgtrees.tree.leaf import outputs_at
+from dgtrees.tree.topology import means_below, position
 
 __all__ = ["LeafTable"]
 
@@ -23,17 +25,15 @@ class LeafTable:
     """The table at the right: a line for every leaf, and for every cut."""
 
     def __init__(
-        self, drawing: Drawing, seen: ModelView, classes: list[str] | None, filled: bool
+        self, drawing: Drawing, seen: Model, classes: list[str] | None, filled: bool
     ) -> None:
         self.drawing, self.filled, self.names = drawing, filled, classes
         tree = drawing.tree
         self.at = ""
-        outputs = tree.leaf_values
-        if tree.leaf_weights is not None:
+        outputs = outputs_at(tree, seen.typical)
+        if tree.linear:
             where = "x = 0" if seen.typical is None else "the typical row"
             self.at = f"linear leaves, at {where}:"
-            if seen.typical is not None:
-                outputs = outputs + tree.leaf_weights @ seen.typical
         if self.names is not None:
             outputs = softmax(outputs, axis=1)
         self.outputs = means_below(tree, drawing.at_leaf, outputs)

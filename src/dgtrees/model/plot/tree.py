@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dgtrees.model.model import model_of
 from dgtrees.model.plot.drawing import Drawing
 from dgtrees.model.plot.layout import layout
 from dgtrees.model.plot.leaves import LeafTable
-from dgtrees.model.view import view
 
 __all__ = ["plot_tree"]
 
@@ -73,19 +73,14 @@ def plot_tree(
     >>> [text.get_text() for text in ax.texts if text.get_gid() == "feature"]
     ['age', 'height']
     """
-    seen = view(model)
+    seen = model_of(model)
     tree = seen.one_tree("plot_tree")
     if max_depth is not None and max_depth < 0:
         raise ValueError(f"max_depth must be at least 0, got {max_depth}")
     if max_features < 1:
         raise ValueError(f"max_features must be at least 1, got {max_features}")
-    names = seen.encoded_names if feature_names is None else [str(name) for name in feature_names]
-    if len(names) != tree.n_features:
-        raise ValueError(
-            f"feature_names must name the {tree.n_features} columns of the tree, got {len(names)} "
-            "names: see encoded_feature_names_"
-        )
-    spread, rows = seen.spread_or(feature_scale), seen.leaf_rows_or(leaf_rows)
+    names = seen.named_features(feature_names)
+    spread, rows = seen.spread(feature_scale), seen.leaf_rows(leaf_rows)
     classes = seen.class_names(class_names)
     drawing = Drawing(
         tree,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dgtrees.estimators.tables import TreeEstimator
+from dgtrees.estimators.delegation import TreeEstimator
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
 from dgtrees.paper.baselines.torch_baseline import ABOVE_0, TorchBaseline
 from dgtrees.tables.examples import Examples
@@ -126,7 +126,7 @@ class _LCN(TorchBaseline, TreeEstimator):
             classes = self._n_classes > 0
             target = np.eye(self._n_classes)[train.y] if classes else train.y
             tree = refit_leaves(tree, train.X, target, train.weight, _PSEUDO_ROWS, classes)
-        self.tree_ = tree
+        self.model_ = self._finished((tree,))
 
 
 class LCNClassifier(ClassTarget, _LCN):  # noqa: D101 - the base's, adapted

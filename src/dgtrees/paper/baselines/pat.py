@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dgtrees.estimators.tables import TreeEstimator
+from dgtrees.estimators.delegation import TreeEstimator
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
 from dgtrees.paper.baselines.torch_baseline import ABOVE_0, TorchBaseline
 from dgtrees.tables.examples import Examples
@@ -102,7 +102,8 @@ class _PAT(TorchBaseline, TreeEstimator):
         self.soft_loss_, self.hard_loss_ = losses_before_and_after(
             network, rows, self._n_classes > 0
         )
-        self.tree_ = data.unscale(network.harden()).prune(np.asarray(train.X))
+        tree = data.unscale(network.harden()).prune(np.asarray(train.X))
+        self.model_ = self._finished((tree,))
 
 
 class PATClassifier(ClassTarget, _PAT):  # noqa: D101 - the base's, adapted

@@ -68,11 +68,10 @@ class _Alternating(DGTEstimator):
             fit = _Fit(self, train, validation, seed)
             for alpha in alphas:
                 fit.run_passes(alpha)
-            self._deliver(fit.unscale(), fit.importance(), fit.scale)
-        self.leaf_rows_ = self.tree_.visits(train.X, train.weight)[1]
-        self.history_ = fit.history
-        self.best_score_ = fit.best_score
-        self.n_iter_ = len(fit.history["loss"])
+            tree, importance = fit.unscale(), fit.importance()
+        leaf_rows, passes = tree.visits(train.X, train.weight)[1], len(fit.history["loss"])
+        told = fit.history, passes, fit.best_score
+        self._deliver(tree, importance, fit.scale, leaf_rows, *told)
 
 
 class _Fit:
