@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from dgtrees.cluster.spill import SpilledRows, on_disk
 from dgtrees.cluster.summary import TableSummary, sampled_share
 from dgtrees.cluster.workers import Workers, restarts
 from dgtrees.errors import DataError
+from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.callbacks import EpochCallback
 from dgtrees.estimators.parameters import check_size, checked_recipe
 from dgtrees.learn.recipe import Recipe
@@ -52,7 +52,7 @@ class ShardJob:
 
 
 def train(
-    model: Any,
+    model: DGTEstimator,
     job: ShardJob,
     workers: Workers,
     checkpoint: str | Path | None = None,
@@ -67,7 +67,7 @@ def train(
     shards = find_shards(job.shards)
     held_out = None if job.val is None else find_shards(job.val, like=shards)
     reader = _Reader(model, shards, job, workers)
-    rows, held = reader.encoded(shards, held_out)
+    rows, held = reader.encode(shards, held_out)
     weighed = reader.weigh_classes(rows)
     if not model._n_classes:
         low, high = workers.max(np.stack([-rows.y.min(axis=0), rows.y.max(axis=0)]))
@@ -104,7 +104,9 @@ def train(
 class _Reader:
     """Goes through this worker's rows: first to learn what they are, then to encode them."""
 
-    def __init__(self, model: Any, shards: Shards, job: ShardJob, workers: Workers) -> None:
+    def __init__(
+        self, model: DGTEstimator, shards: Shards, job: ShardJob, workers: Workers
+    ) -> None:
         self.model, self.workers = model, workers
         self.seed = np.random.RandomState(model.random_state).randint(2**31 - 1)
         share = shards.share(workers.rank, workers.size)
@@ -142,7 +144,7 @@ class _Reader:
             whole.merge(part)
         self.model._encoder = whole.encoder()
 
-    def encoded(self, shards: Shards, held_out: Shards | None) -> tuple[Examples, Examples | None]:
+    def encode(self, shards: Shards, held_out: Shards | None) -> tuple[Examples, Examples | None]:
         """This worker's training rows and validation rows."""
         rank, size = self.workers.rank, self.workers.size
         with SpilledRows() as train, SpilledRows() as held:
@@ -221,7 +223,7 @@ def _check_any(counts: list[int], what: str) -> None:
         )
 
 
-def _leaf_rows(model: Any, rows: Examples, workers: Workers) -> np.ndarray:
+def _leaf_rows(model: DGTEstimator, rows: Examples, workers: Workers) -> np.ndarray:
     """Weight of the training rows in every leaf, before class weights."""
 
     def visits(part: Examples) -> np.ndarray:
@@ -230,7 +232,7 @@ def _leaf_rows(model: Any, rows: Examples, workers: Workers) -> np.ndarray:
     return workers.sum(sum(workers.parts(rows, visits)))  # type: ignore[arg-type]
 
 
-def _score(model: Any, held: Examples, workers: Workers) -> dict[str, float]:
+def _score(model: DGTEstimator, held: Examples, workers: Workers) -> dict[str, float]:
     """Accuracy, or root mean squared error in the target's units, of the finished tree."""
 
     def totals(part: Examples) -> np.ndarray:
@@ -247,7 +249,7 @@ def _score(model: Any, held: Examples, workers: Workers) -> dict[str, float]:
     return {"validation_rmse": float(right / whole) ** 0.5}
 
 
-def _check_recipe(model: Any, recipe: Recipe) -> None:
+def _check_recipe(model: DGTEstimator, recipe: Recipe) -> None:
     """Refuse what needs all rows in one place."""
     if recipe.polish:
         raise ValueError(

@@ -123,7 +123,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         best: Any = None
         with progress_bar(bool(self.verbose), type(self).__name__) as bars:
             trainer = self._trainer(train, recipe, seed)
-            tasks = self._epoch_tasks(lambda: trainer.hardened(), tries * n_epochs)
+            tasks = self._epoch_tasks(lambda: trainer.harden(), tries * n_epochs)
             try:
                 for attempt in range(tries):
                     if attempt:
@@ -166,7 +166,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             name: self.history_.get(name, []) + values for name, values in result.history.items()
         }
         self.n_iter_ = trainer.epochs
-        self._deliver(trainer.hardened(), trainer.running_importance(rows), trainer.scale)
+        self._deliver(trainer.harden(), trainer.running_importance(rows), trainer.scale)
         self.leaf_rows_ = None  # earlier batches are gone
         self._trainer_ = trainer
 

@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
 from dgtrees.tables.encoder import Encoder, columns_of, is_frame
 from dgtrees.tables.examples import Examples, hold_out, merge_repeated
 from dgtrees.tables.row_labels import without_row_labels
-from dgtrees.tree.inputs import checked_row
+from dgtrees.tree.inputs import check_row
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.routing import all_finite
 
@@ -174,7 +174,7 @@ class TableEstimator(BaseEstimator):
             check_is_fitted(self, self._fitted)
         if type(x) is not np.ndarray and hasattr(x, "iloc"):
             self._check_names(x)
-        row = checked_row(x, self.n_features_in_)
+        row = check_row(x, self.n_features_in_)
         encoder = self._encoder
         if encoder.plain and all_finite(row):
             return row

@@ -16,7 +16,7 @@ from dgtrees.errors import StateError
 from dgtrees.model.portable import bounds_of
 from dgtrees.tables.encoder import NUMBER, Column, Encoder, columns_of, is_frame
 from dgtrees.tree.forest import ObliqueForest
-from dgtrees.tree.inputs import checked_rows
+from dgtrees.tree.inputs import check_rows
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["ModelView", "means_below", "position", "view"]
@@ -85,7 +85,7 @@ class ModelView:
         elif self.encoder is not None:
             rows = self.model._rows(X)
         else:
-            rows = checked_rows(X, self.trees[0].n_features)
+            rows = check_rows(X, self.trees[0].n_features)
         return np.asarray(rows, dtype=np.float64)
 
     def said(self, outputs: np.ndarray) -> np.ndarray:

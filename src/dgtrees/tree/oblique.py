@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from dgtrees.tree import gradient, routing
-from dgtrees.tree.inputs import checked_row, checked_rows, split_rows
+from dgtrees.tree.inputs import check_row, check_rows, split_rows
 from dgtrees.tree.pruning import select
 from dgtrees.tree.topology import check_children, child_pointers
 
@@ -222,14 +222,14 @@ class ObliqueTree:
 
     def apply_row(self, x: ArrayLike) -> int:
         """Leaf of one row, `apply([x])[0]` in about a microsecond."""
-        return routing.leaf_of_row(checked_row(x, self.n_features), self._packed)
+        return routing.leaf_of_row(check_row(x, self.n_features), self._packed)
 
     def predict_row(self, x: ArrayLike) -> np.ndarray:
         """Output of one row, `predict([x])[0]`; a view of `leaf_values` for constant leaves."""
         if self.leaf_weights is None:
             return self.leaf_values[self.apply_row(x)]
         output = np.empty(self.n_outputs)
-        x = checked_row(x, self.n_features)
+        x = check_row(x, self.n_features)
         routing.linear_of_row(x, self._packed, self.leaf_values, self.leaf_weights, output)
         return output
 
@@ -335,4 +335,4 @@ class ObliqueTree:
         )
 
     def _rows(self, X: ArrayLike) -> np.ndarray:
-        return checked_rows(X, self.n_features)
+        return check_rows(X, self.n_features)
