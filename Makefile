@@ -70,7 +70,7 @@ paper: $(SET_UP)
 	$(BIN)/dgt paper report
 
 paper-smoke: $(SET_UP)
-	$(BIN)/python -m pytest tests/test_paper_experiments.py
+	$(BIN)/dgt paper run --smoke --results "$$(mktemp -d)"
 
 clean:
 	rm -rf .venv site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -29,7 +29,7 @@ def test_an_exact_refit_never_raises_the_training_error(linear):
         leaf="linear" if linear else "constant",
     )
     run.fit(rows)
-    before = np.square(run.hardened().predict(rows.X) - rows.y).mean()
+    before = np.square(run.harden().predict(rows.X) - rows.y).mean()
     run.recipe = replace(run.recipe, refit_strength=0.0)
     tree, _ = run.finish(rows)
     assert np.square(tree.predict(rows.X) - rows.y).mean() <= before + 1e-12

@@ -294,7 +294,7 @@ def _fit_shards(
     from dgtrees import fit_shards
     from dgtrees.cluster.shard_files import find_shards
     from dgtrees.cluster.shard_training import ShardJob, scan_target
-    from dgtrees.cluster.workers import launched, rank
+    from dgtrees.cluster.workers import rank, was_launched
 
     assert job.target is not None  # checked before
     task = job.task
@@ -312,7 +312,7 @@ def _fit_shards(
         kinds=job.columns["kinds"],
         checkpoint=checkpoint,
     )
-    if launched() and rank() > 0:
+    if was_launched() and rank() > 0:
         return None
     found = model.shards_report_
     held_out = {name: value for name, value in found.items() if name.startswith("validation_")}

@@ -114,7 +114,7 @@ class _Workers:
         self.codes = [process.poll() for process in self._processes]
         return None in self.codes and not any(self.codes)
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         for process in self._processes:
             process.terminate()
         deadline = time.monotonic() + _PATIENCE_SECONDS

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -63,7 +62,7 @@ class Shards:
             before += count
 
     def tables(
-        self, rows: range, columns: Columns, task: str, classes: Any = None
+        self, rows: range, columns: Columns, task: str, classes: np.ndarray | None = None
     ) -> Iterator[tuple[int, Table]]:
         """Rows as `Table`s, each after the number of its first row."""
         for first, batch in self.batches(rows):
@@ -85,7 +84,7 @@ def find_shards(source: str | Path | Sequence[str | Path], like: Shards | None =
     DataError
         Naming the file that cannot be read or has other columns than the first.
     """
-    paths = _listed(source)
+    paths = _list_files(source)
     schema = None if like is None else like.schema
     first = paths[0] if like is None else like.paths[0]
     rows, problems = [], Problems()
@@ -110,7 +109,7 @@ def row_draws(seed: int, first: int, rows: int) -> np.ndarray:
     return source.random(skipped + rows)[skipped:]
 
 
-def _listed(source: str | Path | Sequence[str | Path]) -> list[str]:
+def _list_files(source: str | Path | Sequence[str | Path]) -> list[str]:
     if not isinstance(source, (str, Path)):
         paths = [str(path) for path in source]
     elif Path(source).is_dir():

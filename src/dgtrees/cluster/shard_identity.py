@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from types import FunctionType
-from typing import Any
 
+from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.stored_parameters import parameters_of
 from dgtrees.learn.losses import Loss
 from dgtrees.learn.recipe import Recipe
@@ -19,7 +19,7 @@ __all__ = ["check_loss", "identity"]
 _WITHOUT_EFFECT = ("verbose", "warm_start")
 
 
-def identity(model: Any, recipe: Recipe, rows: list[tuple[str, str]]) -> str:
+def identity(model: DGTEstimator, recipe: Recipe, rows: list[tuple[str, str]]) -> str:
     """A text that is the same for runs with the same result.
 
     Parameters

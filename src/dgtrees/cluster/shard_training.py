@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,10 +19,12 @@ from dgtrees.cluster.spill import SpilledRows, on_disk
 from dgtrees.cluster.summary import TableSummary, sampled_share
 from dgtrees.cluster.workers import Workers, restarts
 from dgtrees.errors import DataError
+from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.callbacks import EpochCallback
 from dgtrees.estimators.parameters import check_size, checked_recipe
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.trainer import Trainer
+from dgtrees.model.answer import Values
 from dgtrees.tables.encoder import columns_of
 from dgtrees.tables.examples import Examples
 from dgtrees.tables.table import Columns, Table, named
@@ -53,7 +54,7 @@ class ShardJob:
 
 
 def train(
-    model: Any,
+    model: DGTEstimator,
     job: ShardJob,
     workers: Workers,
     checkpoint: str | Path | None = None,
@@ -68,9 +69,9 @@ def train(
     shards = find_shards(job.shards)
     held_out = None if job.val is None else find_shards(job.val, like=shards)
     reader = _Reader(model, shards, job, workers)
-    rows, held = reader.encoded(shards, held_out)
+    rows, held = reader.encode(shards, held_out)
     weighed = reader.weigh_classes(rows)
-    if not model._n_classes:
+    if isinstance(model._answer, Values):
         low, high = workers.max(np.stack([-rows.y.min(axis=0), rows.y.max(axis=0)]))
         model._answer = replace(model._answer, bounds=(-low, high))
     check_size(model.max_depth, model.leaf, rows.X.shape[1], model._outputs_per_leaf)
@@ -104,7 +105,9 @@ def train(
 class _Reader:
     """Goes through this worker's rows: first to learn what they are, then to encode them."""
 
-    def __init__(self, model: Any, shards: Shards, job: ShardJob, workers: Workers) -> None:
+    def __init__(
+        self, model: DGTEstimator, shards: Shards, job: ShardJob, workers: Workers
+    ) -> None:
         self.model, self.workers = model, workers
         self.seed = np.random.RandomState(model.random_state).randint(2**31 - 1)
         share = shards.share(workers.rank, workers.size)
@@ -142,7 +145,7 @@ class _Reader:
             whole.merge(part)
         self.model._encoder = whole.encoder()
 
-    def encoded(self, shards: Shards, held_out: Shards | None) -> tuple[Examples, Examples | None]:
+    def encode(self, shards: Shards, held_out: Shards | None) -> tuple[Examples, Examples | None]:
         """This worker's training rows and validation rows."""
         rank, size = self.workers.rank, self.workers.size
         with SpilledRows() as train, SpilledRows() as held:
@@ -230,15 +233,16 @@ def _leaf_rows(tree: ObliqueTree, rows: Examples, workers: Workers) -> np.ndarra
     return workers.sum(sum(workers.parts(rows, visits)))  # type: ignore[arg-type]
 
 
-def _score(model: Any, held: Examples, workers: Workers) -> dict[str, float]:
+def _score(model: DGTEstimator, held: Examples, workers: Workers) -> dict[str, float]:
     """Accuracy, or root mean squared error in the target's units, of the finished tree."""
 
     def totals(part: Examples) -> np.ndarray:
         outputs = model.tree_.predict(part.X)
-        if model._n_classes:
+        bounds = model._answer.bounds
+        if bounds is None:
             good = (outputs.argmax(axis=1) == part.y).astype(np.float64)
         else:
-            good = np.square(np.clip(outputs, *model._answer.bounds) - part.y).mean(axis=1)
+            good = np.square(np.clip(outputs, *bounds) - part.y).mean(axis=1)
         return np.array([good @ part.weight, part.weight.sum()])
 
     right, whole = workers.sum(sum(workers.parts(held, totals)))  # type: ignore[arg-type]
@@ -247,7 +251,7 @@ def _score(model: Any, held: Examples, workers: Workers) -> dict[str, float]:
     return {"validation_rmse": float(right / whole) ** 0.5}
 
 
-def _check_recipe(model: Any, recipe: Recipe) -> None:
+def _check_recipe(model: DGTEstimator, recipe: Recipe) -> None:
     """Refuse what needs all rows in one place."""
     if recipe.polish:
         raise ValueError(

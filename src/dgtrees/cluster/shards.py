@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from numbers import Integral
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dgtrees.cluster import launch
 from dgtrees.cluster.shard_files import find_shards
 from dgtrees.cluster.shard_training import ShardJob, train
-from dgtrees.cluster.workers import join, launched
+from dgtrees.cluster.workers import join, was_launched
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.callbacks import progress_bar
 from dgtrees.estimators.parameters import checked_recipe, unchanged_on_error
@@ -96,7 +96,7 @@ def fit_shards(
     _check(model, workers, max_restarts)
     with unchanged_on_error(model):
         model.__dict__.pop("_trainer_", None)  # of an earlier fit
-        if workers > 1 and not launched():
+        if workers > 1 and not was_launched():
             find_shards(job.shards)  # what is wrong with the files is said before anything starts
             with progress_bar(bool(model.verbose), type(model).__name__) as bars:
                 task = {"job": asdict(job), "kind": type(model).__name__, **parameters_of(model)}
@@ -112,7 +112,7 @@ def fit_shards(
     return model
 
 
-def _check(model: Any, workers: int, max_restarts: int) -> None:
+def _check(model: object, workers: int, max_restarts: int) -> None:
     if not isinstance(model, DGTEstimator):
         raise TypeError(
             f"model must be a DGTClassifier or a DGTRegressor, got {type(model).__name__}"
@@ -125,14 +125,14 @@ def _check(model: Any, workers: int, max_restarts: int) -> None:
             "random_state must be a whole number, so that all workers, and those that replace "
             f"them, draw alike, got {model.random_state!r}: give one"
         )
-    if workers > 1 and not launched() and callable(checked_recipe(model, model._task).loss):
+    if workers > 1 and not was_launched() and callable(checked_recipe(model, model._task).loss):
         raise ValueError(
             "a loss of your own cannot be sent to workers that are started here: call fit_shards "
             "in a script, and start that with torchrun"
         )
 
 
-def _paths(source: Any) -> str | list[str]:
+def _paths(source: str | Path | Sequence[str | Path]) -> str | list[str]:
     """Paths as text, whole, because workers may run in another folder."""
     if isinstance(source, (str, Path)):
         return str(Path(source).resolve())

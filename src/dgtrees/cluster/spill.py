@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Iterable
-from typing import Any
+from typing import IO
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class SpilledRows:
     """
 
     def __init__(self) -> None:
-        self._files: list[Any] = []
+        self._files: list[IO[bytes]] = []
         self._shapes: list[tuple[np.dtype, tuple[int, ...]]] = []
         self._rows = 0
         # One an array, so that it does not matter how rows come in batches.
@@ -45,7 +45,7 @@ class SpilledRows:
     def __enter__(self) -> SpilledRows:
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         for file in self._files:
             file.close()
 

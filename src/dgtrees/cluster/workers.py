@@ -25,7 +25,7 @@ from dgtrees.learn.processes import Processes
 from dgtrees.learn.rows import Rows
 from dgtrees.tables.examples import Examples
 
-__all__ = ["Workers", "join", "launched", "rank", "restarts"]
+__all__ = ["Workers", "join", "rank", "restarts", "was_launched"]
 
 T = TypeVar("T")
 
@@ -127,7 +127,7 @@ class _ProcessGroup(Workers):
         return nn.parallel.DistributedDataParallel(module)
 
 
-def launched() -> bool:
+def was_launched() -> bool:
     """Whether this process was started as one of several, by torchrun or Ray Train."""
     return distributed.is_initialized() or {"RANK", "WORLD_SIZE", "MASTER_ADDR"} <= set(os.environ)
 
@@ -149,7 +149,7 @@ def join(meeting: Path | None = None) -> Iterator[Workers]:
     With `meeting`, a file that is new and on this machine, processes find each other there;
     otherwise by the addresses that torchrun has given them.
     """
-    if meeting is None and not launched():
+    if meeting is None and not was_launched():
         yield Workers()
         return
     own = not distributed.is_initialized()

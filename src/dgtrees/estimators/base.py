@@ -117,7 +117,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         best: Any = None
         with progress_bar(bool(self.verbose), type(self).__name__) as bars:
             trainer = self._trainer(train, recipe, seed)
-            tasks = self._epoch_tasks(lambda: trainer.hardened(), tries * n_epochs)
+            tasks = self._epoch_tasks(lambda: trainer.harden(), tries * n_epochs)
             try:
                 for attempt in range(tries):
                     if attempt:
@@ -158,7 +158,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         before = {} if first else self.history_
         history = {name: before.get(name, []) + new for name, new in result.history.items()}
         best = None if first else self.best_score_
-        tree, importance = trainer.hardened(), trainer.running_importance(rows)
+        tree, importance = trainer.harden(), trainer.running_importance(rows)
         # Nobody knows how many rows came to a leaf: earlier batches are gone.
         self._deliver(tree, importance, trainer.scale, None, history, trainer.epochs, best)
         self._trainer_ = trainer

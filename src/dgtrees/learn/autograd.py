@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgtrees.learn.quantizers import compiled
+from dgtrees.learn.quantizers import on_cpu
 from dgtrees.tree import gradient
 
 __all__ = ["HardLeaf", "MixedLeaves", "closed_form_gradient", "decision_gradient"]
@@ -69,7 +69,7 @@ def _branch_probabilities(levels: list[Tensor], form: int) -> list[Tensor]:
 
 def _soft_leaves(decisions: Tensor, form: int) -> Tensor:
     """Soft distribution over leaves (batch, leaves); differentiated by `MixedLeaves`."""
-    if compiled(decisions):
+    if on_cpu(decisions):
         out = decisions.new_empty(decisions.shape[0], decisions.shape[1] + 1)
         gradient.leaf_probabilities(decisions.numpy(), form, out.numpy())
         return out
@@ -85,7 +85,7 @@ def _soft_leaves(decisions: Tensor, form: int) -> Tensor:
 
 def decision_gradient(decisions: Tensor, leaf_scores: Tensor, form: int) -> Tensor:
     """d sum_l q_l leaf_scores_l / d decisions: the Numba kernel on CPU, torch elsewhere."""
-    if not compiled(decisions):
+    if not on_cpu(decisions):
         return closed_form_gradient(decisions, leaf_scores, form)
     slopes = torch.empty_like(decisions)
     gradient.tree_gradient(

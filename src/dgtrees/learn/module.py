@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from dgtrees.learn.autograd import HardLeaf, MixedLeaves
-from dgtrees.learn.quantizers import QUANTIZERS, Quantizer, compiled
+from dgtrees.learn.quantizers import QUANTIZERS, Quantizer, on_cpu
 from dgtrees.tree import gradient
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.topology import n_internal, n_leaves
@@ -211,7 +211,7 @@ class TrainableTree(nn.Module):
                 output = output + torch.einsum("bl,lkd,bd->bk", mixture, self.leaf_weights, x)
             return output
         decisions = self.quantizer(self.activations(x))
-        leaf = self._reached(decisions.detach())
+        leaf = self._find_leaf(decisions.detach())
         output = torch.nn.functional.embedding(leaf, self.leaf_values)
         if self.leaf_weights is not None:
             output = output + torch.einsum("bkd,bd->bk", self.leaf_weights[leaf], x)
@@ -225,9 +225,9 @@ class TrainableTree(nn.Module):
             output, decisions, self.leaf_values.detach(), weights, x.detach(), form
         )
 
-    def _reached(self, decisions: Tensor) -> Tensor:
+    def _find_leaf(self, decisions: Tensor) -> Tensor:
         batch, n_nodes = decisions.shape
-        if compiled(decisions):
+        if on_cpu(decisions):
             leaf = torch.empty(batch, dtype=torch.int64)
             gradient.leaf_of_decisions(decisions.numpy(), leaf.numpy())
             return leaf

@@ -70,7 +70,7 @@ class Optimizer:
                 torch._foreach_copy_(mine[name], other[name])
 
 
-def _decayed(group: Group, grads: Tensors) -> Tensors:
+def _decay(group: Group, grads: Tensors) -> Tensors:
     """Gradients with that of the penalty on large weights."""
     if not group["weight_decay"]:
         return grads
@@ -106,7 +106,7 @@ class RMSprop(Optimizer):
     memory = ("square", "velocity")
 
     def _update(self, group: Group, grads: Tensors, state: dict[str, Tensors]) -> None:
-        params, rate, grads = group["params"], group["lr"], _decayed(group, grads)
+        params, rate, grads = group["params"], group["lr"], _decay(group, grads)
         torch._foreach_mul_(state["square"], 0.99)
         torch._foreach_addcmul_(state["square"], grads, grads, value=1 - 0.99)
         size = torch._foreach_sqrt(state["square"])
@@ -125,7 +125,7 @@ class SGD(Optimizer):
     memory = ("velocity",)
 
     def _update(self, group: Group, grads: Tensors, state: dict[str, Tensors]) -> None:
-        params, rate, grads = group["params"], group["lr"], _decayed(group, grads)
+        params, rate, grads = group["params"], group["lr"], _decay(group, grads)
         torch._foreach_mul_(state["velocity"], self.momentum)
         torch._foreach_add_(state["velocity"], grads)
         torch._foreach_add_(params, state["velocity"], alpha=-rate)

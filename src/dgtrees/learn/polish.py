@@ -80,7 +80,7 @@ def polish(
     weight: np.ndarray,
     settings: Polish,
     passes: int = 1,
-    watch: Callable[[ObliqueTree], Any] | None = None,
+    watch: Callable[[ObliqueTree], object] | None = None,
 ) -> ObliqueTree:
     """The tree after at most `passes` passes, without branches that no row reaches.
 
@@ -278,7 +278,7 @@ class _Work:
         """Refit every leaf to its rows unless that raises their loss; whether any fell."""
         everyone = np.arange(len(self.X))
         leaves = self._leaves_from(everyone, np.zeros(len(self.X), dtype=np.int32))
-        values, slopes = self._refitted(leaves)
+        values, slopes = self._refit(leaves)
         before, after = (
             np.bincount(leaves, self._losses_at(everyone, leaves, *leaf), minlength=len(values))
             for leaf in ((self.leaf_values, self.leaf_weights), (values, slopes))
@@ -289,7 +289,7 @@ class _Work:
             self.leaf_weights = np.where(take[:, None, None], slopes, self.leaf_weights)
         return bool(np.any(before - after > _LOWER * before))
 
-    def _refitted(self, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    def _refit(self, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Leaves as their rows would have them; those without rows as they are."""
         classes, strength = self.settings.loss != "squared", self.settings.leaf_strength
         rows = (self.X, self.target, self.weight)

@@ -25,11 +25,11 @@ __all__ = [
     "Quantizer",
     "ScaledSign",
     "Sign",
-    "compiled",
+    "on_cpu",
 ]
 
 
-def compiled(tensor: Tensor) -> bool:
+def on_cpu(tensor: Tensor) -> bool:
     """Whether the Numba kernels can work on a tensor; other devices use torch operations."""
     return tensor.device.type == "cpu"
 
@@ -55,7 +55,7 @@ class _HardSign(torch.autograd.Function):
     def forward(ctx: Any, a: Tensor, size: float, slope: float) -> Tensor:
         ctx.save_for_backward(a)
         ctx.slope = slope
-        if not compiled(a):
+        if not on_cpu(a):
             return torch.where(a >= 0, size, -size)
         a_array = a.numpy()
         decisions = torch.empty_like(a)
@@ -66,7 +66,7 @@ class _HardSign(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
         (a,) = ctx.saved_tensors
         (grad,) = grads
-        if not compiled(a):
+        if not on_cpu(a):
             return grad * (a.abs() <= 1) * ctx.slope, None, None
         a_array = a.numpy()
         result = torch.empty_like(a)

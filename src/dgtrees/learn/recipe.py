@@ -7,13 +7,15 @@ classification and one for all regression tasks (docs/decisions.md has the figur
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dgtrees.errors import Problems
+
+if TYPE_CHECKING:
+    from dgtrees.learn.losses import Loss  # whose module loads torch
 
 __all__ = ["POLISH_PASSES", "QUANTIZER_NAMES", "RECIPES", "Recipe"]
 
@@ -154,7 +156,7 @@ class Recipe:
     anneal_stop: float = 100.0
     anneal_schedule: str = "log"
     local_after: float = 1.0
-    loss: str | Callable[..., Any] | None = None
+    loss: str | Loss | None = None
     optimizer: str = "adamw"
     learning_rate: float = 3e-3
     leaf_learning_rate: float = 1e-1

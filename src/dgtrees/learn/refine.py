@@ -16,7 +16,7 @@ __all__ = [
     "importance",
     "input_gains",
     "leaf_sums",
-    "normalized",
+    "normalize",
     "refit_from_sums",
     "refit_leaves",
 ]
@@ -133,7 +133,7 @@ def input_gains(
     return gains_of_inputs(tree, leaf_sums(tree, tree.apply(X), target, weight))
 
 
-def normalized(gains: np.ndarray) -> np.ndarray:
+def normalize(gains: np.ndarray) -> np.ndarray:
     """Shares of the total."""
     total = gains.sum()
     return gains / total if total > 0 else gains
@@ -143,4 +143,4 @@ def importance(
     tree: ObliqueTree, X: np.ndarray, target: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
     """Every input's share of what the splits gain, (d,)."""
-    return normalized(input_gains(tree, X, target, weight))
+    return normalize(input_gains(tree, X, target, weight))

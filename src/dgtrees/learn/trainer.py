@@ -130,29 +130,29 @@ class Trainer:
         self.epochs += result.n_epochs
         return result
 
-    def hardened(self) -> ObliqueTree:
+    def harden(self) -> ObliqueTree:
         """The present tree, complete, on unscaled inputs and outputs."""
-        return self._unscaled(self._tree())
+        return self._unscale(self._tree())
 
     def finish(
         self, train: Examples, validation: Examples | None = None
     ) -> tuple[ObliqueTree, np.ndarray]:
         """The tree to deliver, pruned and refitted, and the importance of every input (d,)."""
         with one_thread():
-            parts = self.processes.parts(train, self._prepared)
+            parts = self.processes.parts(train, self._prepare)
             tree = self._prune(self._tree(), parts, *self._size(train))
             # The closed form is that of squared error and cross-entropy, and of no other loss.
             closed_form = self.recipe.loss in (None, "squared", "cross_entropy")
             if self.recipe.refit_strength is not None and closed_form:
-                tree = self._refitted(tree, parts, self.recipe.refit_strength).prune()
+                tree = self._refit(tree, parts, self.recipe.refit_strength).prune()
             if self.recipe.polish and closed_form:
                 ((X, target, weight),) = parts
-                tree = self._polished(tree, X, target, weight, validation)
+                tree = self._polish(tree, X, target, weight, validation)
             sums = self._leaf_sums(tree, parts)
-            importance = refine.normalized(refine.gains_of_inputs(tree, sums))
-            return self._unscaled(tree), importance
+            importance = refine.normalize(refine.gains_of_inputs(tree, sums))
+            return self._unscale(tree), importance
 
-    def _refitted(self, tree: ObliqueTree, parts: Iterable[_Part], strength: float) -> ObliqueTree:
+    def _refit(self, tree: ObliqueTree, parts: Iterable[_Part], strength: float) -> ObliqueTree:
         classes = self.n_classes > 0
         if tree.leaf_weights is None:
             sums = self._leaf_sums(tree, parts)
@@ -166,7 +166,7 @@ class Trainer:
             total = total + refine.leaf_sums(tree, tree.apply(X), target, weight)
         return self.processes.sum(total)
 
-    def _polished(
+    def _polish(
         self,
         tree: ObliqueTree,
         X: np.ndarray,
@@ -178,7 +178,7 @@ class Trainer:
         settings = polish.Polish("zero_one" if self.n_classes else "squared")
         score = None
         if validation is not None:
-            rows = self._scaled(validation.X), self._targets(validation), validation.weight
+            rows = self._standardize(validation.X), self._targets(validation), validation.weight
             score = lambda t: -polish.training_loss(t, *rows, settings.loss)  # noqa: E731
         best = polish.Best(score, tree)
         polish.polish(tree, X, target, weight, settings, self.recipe.polish, best)
@@ -188,9 +188,9 @@ class Trainer:
         """Importance of every input by the present splits, over all batches given so far."""
         tree = self._tree()
         self._importance = self._importance + refine.input_gains(
-            tree, self._scaled(rows.X), self._targets(rows), rows.weight
+            tree, self._standardize(rows.X), self._targets(rows), rows.weight
         )
-        return refine.normalized(self._importance)
+        return refine.normalize(self._importance)
 
     def _tree(self) -> ObliqueTree:
         with one_thread():
@@ -226,11 +226,11 @@ class Trainer:
         visits = self.processes.sum(visits)
         return tree.keep_leaves(visits > min(_NO_WEIGHT, visits.max() / 2.0))
 
-    def _unscaled(self, tree: ObliqueTree) -> ObliqueTree:
+    def _unscale(self, tree: ObliqueTree) -> ObliqueTree:
         tree = tree.on_unscaled_inputs(self.center, self.scale)
         return tree if self.n_classes else tree.on_scaled_outputs(self.y_center, self.y_scale)
 
-    def _scaled(self, X: np.ndarray) -> np.ndarray:
+    def _standardize(self, X: np.ndarray) -> np.ndarray:
         return ((X - self.center) / self.scale).astype(np.float32)
 
     def _targets(self, examples: Examples) -> np.ndarray:
@@ -239,9 +239,9 @@ class Trainer:
             return np.eye(self.n_classes)[examples.y.astype(np.int64)]
         return (examples.y - self.y_center) / np.where(self.y_scale > 0, self.y_scale, 1.0)
 
-    def _prepared(self, examples: Examples) -> _Part:
+    def _prepare(self, examples: Examples) -> _Part:
         """Rows as what follows training takes them: standardised, with targets and weights."""
-        return self._scaled(examples.X), self._targets(examples), examples.weight
+        return self._standardize(examples.X), self._targets(examples), examples.weight
 
     def _size(self, examples: Examples) -> tuple[int, float]:
         """Number and mean weight of the rows of all processes."""
@@ -254,7 +254,7 @@ class Trainer:
         return self.processes.feed(examples, lambda rows: self._tensors(rows, mean), self.seed)
 
     def _tensors(self, examples: Examples, mean_weight: float) -> Rows:
-        X = torch.from_numpy(self._scaled(examples.X))
+        X = torch.from_numpy(self._standardize(examples.X))
         if self.n_classes:
             y = torch.from_numpy(np.asarray(examples.y, dtype=np.int64))
         else:

@@ -20,7 +20,7 @@ from dgtrees.model.answer import Answer, Classes, Values
 from dgtrees.model.reading import encode_row, encode_table, read_columns
 from dgtrees.tables.encoder import NUMBER, Column, Encoder
 from dgtrees.tree.forest import ObliqueForest
-from dgtrees.tree.inputs import checked_row, checked_rows
+from dgtrees.tree.inputs import check_row, check_rows
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["Facts", "HasModel", "Model", "forest_of", "model_of"]
@@ -153,12 +153,12 @@ class Model:
     def encode(self, X: Any) -> np.ndarray:
         """Rows as the trees take them, (rows, encoded columns)."""
         if self.encoder is None:
-            return checked_rows(X, self.forest.n_features)
+            return check_rows(X, self.forest.n_features)
         return encode_table(X, self.encoder, self.facts.feature_names)
 
     def _encode_row(self, x: Any) -> np.ndarray:
         if self.encoder is None:
-            return checked_row(x, self.forest.n_features)
+            return check_row(x, self.forest.n_features)
         return encode_row(x, self.encoder, self.facts.feature_names)
 
     def values(self, X: Any) -> np.ndarray:

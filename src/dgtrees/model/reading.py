@@ -13,7 +13,7 @@ import numpy as np
 
 from dgtrees.schema import shown
 from dgtrees.tables.encoder import Encoder, columns_of, is_frame
-from dgtrees.tree.inputs import checked_row
+from dgtrees.tree.inputs import check_row
 from dgtrees.tree.routing import all_finite
 
 __all__ = ["encode_row", "encode_table", "read_columns"]
@@ -67,7 +67,7 @@ def encode_row(
     """One row of numbers, encoded (or checked only) in about a microsecond."""
     if names is not None and type(x) is not np.ndarray and hasattr(x, "iloc"):
         _check_names(list(x.index), list(names))
-    row = checked_row(x, len(encoder.columns))
+    row = check_row(x, len(encoder.columns))
     if encoder.plain and all_finite(row):
         return row
     if np.isinf(row).any():

@@ -73,7 +73,7 @@ def _loop(
     return sums
 
 
-def _folded(builder: Any, lanes: Any) -> Any:
+def _fold(builder: Any, lanes: Any) -> Any:
     # By halves, 8 to 4 to 2 to 1: the order that ONNX and C repeat, and that no CPU's own
     # "horizontal add" is free to change.
     half = LANES // 2
@@ -132,7 +132,7 @@ def _lane_dots(_typing: Any, w: Any, w_starts: Any, x: Any, x_starts: Any, d: An
         lanes = _loop(
             builder, zero, whole, LANES, [_ZEROS] * count, lambda i, sums: add(i, sums, LANES)
         )
-        totals = [_folded(builder, sums) for sums in lanes]
+        totals = [_fold(builder, sums) for sums in lanes]
         totals = _loop(builder, whole, d, 1, totals, lambda i, sums: add(i, sums, 1))
         return context.make_tuple(builder, signature.return_type, totals)
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 
 from dgtrees.tree import routing
-from dgtrees.tree.inputs import checked_row, checked_rows, split_rows
+from dgtrees.tree.inputs import check_row, check_rows, split_rows
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["COMBINATIONS", "ObliqueForest"]
@@ -120,12 +120,12 @@ class ObliqueForest:
 
     def apply(self, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """Leaf of every row in every tree, numbered tree by tree: (rows, trees)."""
-        X = checked_rows(X, self.n_features)
+        X = check_rows(X, self.n_features)
         return self._leaves(X, n_threads) - self._first_leaf
 
     def predict(self, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """The trees' answers combined, shape (rows, outputs)."""
-        X = checked_rows(X, self.n_features)
+        X = check_rows(X, self.n_features)
         if not self.trees[0].linear:
             outputs = np.empty((len(X), self.n_outputs))
             trees, values = self._packed, self._answers
@@ -137,7 +137,7 @@ class ObliqueForest:
             )
             return outputs
         parts = [
-            self._combined(self.outputs_by_tree(X[start : start + _ROWS_AT_ONCE], n_threads))
+            self._combine(self.outputs_by_tree(X[start : start + _ROWS_AT_ONCE], n_threads))
             for start in range(0, len(X), _ROWS_AT_ONCE)
         ]
         return np.concatenate(parts) if parts else np.empty((0, self.n_outputs))
@@ -145,7 +145,7 @@ class ObliqueForest:
     def apply_row(self, x: ArrayLike) -> np.ndarray:
         """Leaf of one row in every tree, `apply([x])[0]`."""
         leaves = np.empty(len(self), dtype=np.int32)
-        routing.leaves_of_row(checked_row(x, self.n_features), self._packed, leaves)
+        routing.leaves_of_row(check_row(x, self.n_features), self._packed, leaves)
         return leaves - self._first_leaf
 
     def predict_row(self, x: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
@@ -157,15 +157,15 @@ class ObliqueForest:
         out : ndarray of shape (n_outputs,) and float64, optional
             Where to write the answer.
         """
-        x = checked_row(x, self.n_features)
-        out = np.empty(self.n_outputs) if out is None else self._checked_out(out)
+        x = check_row(x, self.n_features)
+        out = np.empty(self.n_outputs) if out is None else self._check_out(out)
         if not self.trees[0].linear:
             routing.mean_of_row(x, self._packed, self._answers, out)
         else:
             out[:] = self.predict(x[None], n_threads=1)[0]
         return out
 
-    def _checked_out(self, out: Any) -> np.ndarray:
+    def _check_out(self, out: object) -> np.ndarray:
         if not isinstance(out, np.ndarray) or not out.flags.writeable:
             what = "one that is read-only" if isinstance(out, np.ndarray) else type(out).__name__
             raise ValueError(
@@ -184,7 +184,7 @@ class ObliqueForest:
 
         Shape (trees, rows, outputs); `predict` is their mean.
         """
-        X = checked_rows(X, self.n_features)
+        X = check_rows(X, self.n_features)
         if not self.trees[0].linear:
             return self._answers[self._leaves(X, n_threads).T]
         return np.stack([self.said_by(tree, X, n_threads) for tree in self.trees])
@@ -193,7 +193,7 @@ class ObliqueForest:
         """One tree's part of the mean, (rows, outputs)."""
         return self._said(tree.predict(X, n_threads))
 
-    def _combined(self, outputs: np.ndarray) -> np.ndarray:
+    def _combine(self, outputs: np.ndarray) -> np.ndarray:
         total = np.zeros(outputs.shape[1:])
         for output in outputs:  # in order, as the compiled pass adds them
             total += output

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-__all__ = ["available_threads", "checked_row", "checked_rows", "split_rows"]
+__all__ = ["available_threads", "check_row", "check_rows", "split_rows"]
 
 # Below this many multiply-adds a batch is nearly done before a second thread has started.
 _THREADING_PAYS = 10_000_000
@@ -32,7 +32,7 @@ def available_threads() -> int:
     return os.cpu_count() or 1
 
 
-def checked_rows(X: Any, n_features: int) -> np.ndarray:
+def check_rows(X: ArrayLike, n_features: int) -> np.ndarray:
     """X as the kernels take it: contiguous rows of float32 or float64."""
     X = np.asarray(X)
     if X.dtype not in (np.float32, np.float64):
@@ -45,7 +45,7 @@ def checked_rows(X: Any, n_features: int) -> np.ndarray:
     return np.ascontiguousarray(X)
 
 
-def checked_row(x: Any, n_features: int) -> np.ndarray:
+def check_row(x: ArrayLike, n_features: int) -> np.ndarray:
     """One row as the kernels take it; None and pandas.NA are missing numbers, as NaN is."""
     if type(x) is not np.ndarray or x.dtype is not _FLOAT64 or not x.flags.c_contiguous:
         x = _as_floats(np.asarray(x))

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from dgtrees.tree import leaf, routing
-from dgtrees.tree.inputs import checked_row, checked_rows, split_rows
+from dgtrees.tree.inputs import check_row, check_rows, split_rows
 from dgtrees.tree.pruning import select
 from dgtrees.tree.topology import check_children, child_pointers
 
@@ -216,11 +216,11 @@ class ObliqueTree:
 
     def apply_row(self, x: ArrayLike) -> int:
         """Leaf of one row, `apply([x])[0]` in about a microsecond."""
-        return routing.leaf_of_row(checked_row(x, self.n_features), self._packed)
+        return routing.leaf_of_row(check_row(x, self.n_features), self._packed)
 
     def predict_row(self, x: ArrayLike) -> np.ndarray:
         """Output of one row, `predict([x])[0]`; a view of `leaf_values` for constant leaves."""
-        return leaf.row_output(self, checked_row(x, self.n_features))
+        return leaf.row_output(self, check_row(x, self.n_features))
 
     def decision_path(self, X: ArrayLike) -> sparse.csr_matrix:
         """Which nodes and leaves every row passes: (rows, nodes + leaves), as in scikit-learn.
@@ -306,4 +306,4 @@ class ObliqueTree:
         return replace(self, **leaf.rescale_outputs(self, center, scale))  # type: ignore[arg-type]
 
     def _rows(self, X: ArrayLike) -> np.ndarray:
-        return checked_rows(X, self.n_features)
+        return check_rows(X, self.n_features)
