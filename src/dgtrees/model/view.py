@@ -14,7 +14,8 @@ import numpy as np
 
 from dgtrees.errors import StateError
 from dgtrees.model.portable import bounds_of
-from dgtrees.tables.encoder import NUMBER, Column, Encoder, columns_of, is_frame
+from dgtrees.tables.encoder import Encoder, columns_of, is_frame
+from dgtrees.tables.frames import is_numeric
 from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.inputs import checked_rows
 from dgtrees.tree.oblique import ObliqueTree
@@ -112,7 +113,7 @@ class ModelView:
             by_name = dict(found)  # policies take columns in any order, and beside others
             found = [(name, by_name[name]) for name in self.names]
         columns = [values for _, values in found]
-        if all(values.dtype != object for values in columns):
+        if all(is_numeric(values) for values in columns):
             return np.stack(columns, axis=1).astype(np.float64)
         return np.stack([values.astype(object) for values in columns], axis=1)
 
@@ -186,7 +187,7 @@ def view(model: Any) -> ModelView:
         None if classes is None else [str(c) for c in classes.tolist()],
         getattr(model, "encoded_feature_scale_", None),
         rows,
-        np.concatenate([_typical(column) for column in encoder.columns]),
+        np.concatenate([column.typical for column in encoder.columns]),
         encoder,
         forest,
         bounds_of(model, trees[0]) if forest is None else None,
@@ -203,12 +204,6 @@ def _without_encoder(
     return ModelView(
         model, trees, names, names, source, None, None, None, None, None, forest, bounds
     )
-
-
-def _typical(column: Column) -> np.ndarray:
-    if column.kind == NUMBER:
-        return np.array([column.median] + [0.0] * column.indicator)
-    return np.full(column.width, 1.0 / column.width)
 
 
 def position(tree: ObliqueTree, child: int) -> int:
