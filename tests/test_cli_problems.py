@@ -20,7 +20,7 @@ QUICK = ["--max-depth", "2", "--max-epochs", "2", "-q"]
 @pytest.fixture
 def table(tmp_path):
     path = tmp_path / "t.csv"
-    rows = [f"n{i},2020-01-{i % 28 + 1},{i},{i % 5},{i % 2}" for i in range(60)]
+    rows = [f"n{i},{i % 24}:30,{i / 2},{i % 5},{i % 2}" for i in range(60)]
     path.write_text('name,when,x,"p,q",y\n' + "\n".join(rows) + "\n")
     return path
 
@@ -37,7 +37,22 @@ def problems(capsys, *arguments) -> list[str]:
 
 def test_all_columns_that_will_not_do(table, capsys):
     found = problems(capsys, "fit", table, "-t", "y")
-    assert [line.split("column ")[1].split(":")[0] for line in found] == ["'name'", "'when'"]
+    *columns, step = found
+    assert [line.split("column ")[1].split(":")[0] for line in columns] == ["'name'", "'when'"]
+    assert step == "drop all of them with drop=['name', 'when'] or --drop name,when"
+
+
+def test_columns_that_will_not_do_are_left_out_if_asked(table, capsys, tmp_path):
+    out = ["-o", str(tmp_path / "m.dgt"), "--max-depth", "2", "--max-epochs", "2"]
+    assert run(["fit", str(table), "-t", "y", "--drop-unusable", *out]) == 0
+    captured = capsys.readouterr()
+    lines = captured.err.splitlines()
+    assert "column 'name': looks like identifiers" in lines[0]
+    assert "column 'when': holds dates or times" in lines[1]
+    assert all(line.startswith("dgt: left out: ") for line in lines) and len(lines) == 2
+    assert "2 columns" in captured.out
+    assert run(["fit", str(table), "-t", "y", "--drop-unusable", *out, "-q"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_all_names_that_are_no_columns_and_what_was_meant(table, capsys):

@@ -84,7 +84,7 @@ def test_categories_are_read_with_their_spaces_and_before_the_words_for_missing(
     rng = np.random.default_rng(0)
     number = rng.integers(6, size=300)
     towns = np.array([*names, "US "], dtype=object)[[*number, 5, 6]]
-    new = pd.DataFrame({"a*\\": towns, "n": rng.normal(size=302).round(2)})
+    new = pd.DataFrame({"a*\\": pd.Categorical(towns), "n": rng.normal(size=302).round(2)})
     # Linear leaves: every category has an answer of its own.
     model = DGTRegressor(2, leaf="linear", max_epochs=3, random_state=0)
     model.fit(new[:300], number.astype(float))

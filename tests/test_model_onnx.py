@@ -83,7 +83,7 @@ def test_several_outputs_and_numbers_in_float32():
 
 
 def test_a_column_called_like_an_output_keeps_its_name():
-    X = pd.DataFrame({"label": np.tile(["a", "b"], 50), "leaf": np.arange(100.0)})
+    X = pd.DataFrame({"label": np.tile(["a", "b"], 50), "leaf": np.arange(100.0) / 2})
     model = quick(DGTClassifier, X, np.arange(100) > 40)
     graph = OnnxModel(model)
     assert graph.names == ["label_", "probabilities", "leaf_"]
@@ -91,7 +91,7 @@ def test_a_column_called_like_an_output_keeps_its_name():
 
 
 def test_columns_may_be_called_like_the_graphs_own_values_but_not_alike():
-    X = pd.DataFrame({"dgt_1": np.tile(["a", "b"], 50), "dgt_4": np.arange(100.0)})
+    X = pd.DataFrame({"dgt_1": np.tile(["a", "b"], 50), "dgt_4": np.arange(100.0) / 2})
     model = quick(DGTClassifier, X, np.arange(100) > 40)
     assert np.array_equal(OnnxModel(model).run(X)["leaf"], model.apply(X))
     columns = model._encoder.columns

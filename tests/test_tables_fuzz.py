@@ -10,12 +10,12 @@ import pyarrow as pa
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
-from test_data_tables import ARFF, CSV, FRAME, values
 
 from dgtrees.errors import DataError
 from dgtrees.tables.delimited import read_delimited
 from dgtrees.tables.files import blocks_of_lines
 from dgtrees.tables.table import Table, read_table
+from test_tables_table import ARFF, CSV, FRAME, values
 
 # Fuzz: a Table or a DataError that names the file (and the line, in text files); never a wrong
 # number.

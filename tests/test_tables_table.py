@@ -240,7 +240,8 @@ def test_arrow_streams_and_spreadsheets(tmp_path):
         (b"\n \n", "line 1", "at least one row"),
         (b"a,b\n1,\xff\n", "line 2, byte 3", "utf-8"),
         (b"a,b\n1,\x00\n", "line 2", "zero bytes"),
-        (b"d,b\n2020-01-02,1\n2021-03-04,2\n", "column 'd'", "dates or times"),
+        (b"d,b\n20:15,1\n21:30,2\n", "column 'd'", "dates or times"),
+        (b"d,b\n1/2/2020,1\n3/4/2020,2\n", "column 'd'", "day and month"),
         (b"a,b\n\n\n1,2\n\n3\n", "line 6, column 2", "2 fields"),
     ],
 )
@@ -391,9 +392,9 @@ def test_frames_and_binary_files(kind, tmp_path):
 
 
 def test_frames_that_cannot_be():
-    assert "dates" in refused(pd.DataFrame({"d": pd.to_datetime(["2020-01-01"])}))
-    assert "dates" in refused(pa.table({"d": pa.array([1], pa.date32())}))
-    assert "one number or one name" in refused(pa.table({"d": [[1, 2]]}))
+    assert "dates" in refused(pd.DataFrame({"d": pd.to_timedelta([1], unit="h")}))
+    assert "dates" in refused(pa.table({"d": pa.array([1], pa.time32("s"))}))
+    assert "one number, name or date" in refused(pa.table({"d": [[1, 2]]}))
     assert "row 2, column 'm'" in refused(pd.DataFrame({"m": [1, "a"]}))
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     assert "'a' twice" in refused(twice)

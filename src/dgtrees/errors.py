@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["DGTreesError", "DataError", "ModelFileError", "Problems", "StateError"]
+__all__ = [
+    "ColumnWarning",
+    "DGTreesError",
+    "DataError",
+    "ModelFileError",
+    "Problems",
+    "StateError",
+    "UnusableColumnError",
+]
 
 _MOST_SHOWN = 20
 
@@ -26,8 +34,20 @@ class ModelFileError(DGTreesError):
     """A model file is damaged, of another kind, of an unknown version, or cannot be written."""
 
 
+class ColumnWarning(UserWarning):
+    """A column of a table is used, or left out, in a way that its owner should know of."""
+
+
 class StateError(DGTreesError):
     """A model cannot do what is asked of it in the state it is in."""
+
+
+class UnusableColumnError(DataError, ValueError):
+    """A column of a table that nothing can be learnt from as it is."""
+
+    def __init__(self, message: str, column: str = "") -> None:
+        super().__init__(message)
+        self.column = column
 
 
 class Problems:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ from dgtrees import __version__
 from dgtrees.cli import data, explain, export, fit, paper, predict, show, simulate, tune, warmup
 from dgtrees.cli.parsing import Command, is_usage_error
 from dgtrees.cli.terminal import say
-from dgtrees.errors import DGTreesError
+from dgtrees.errors import ColumnWarning, DGTreesError
 
 __all__ = ["app", "main"]
 
@@ -78,7 +79,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             command.main(arguments, prog_name="dgt")
         # Not command.main: it would turn a closed pipe or Ctrl-C into exit codes of its own.
         words = sys.argv[1:] if arguments is None else list(arguments)
-        with command.make_context("dgt", words) as context:
+        with _columns_told(), command.make_context("dgt", words) as context:
             command.invoke(context)
         sys.stdout.flush()
         return 0
@@ -92,6 +93,23 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("DGTREES_DEBUG"):
             raise
         return _translated(error)
+
+
+@contextmanager
+def _columns_told() -> Iterator[None]:
+    """Warnings about columns on a line of standard error each, without Python's own words."""
+    with warnings.catch_warnings():
+        as_python_does = warnings.showwarning
+        warnings.simplefilter("always", ColumnWarning)
+
+        def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, ColumnWarning):
+                say(f"dgt: {message}", sys.stderr)
+            else:
+                as_python_does(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def _translated(error: Any) -> int:

@@ -63,6 +63,7 @@ def fit(
     backend: o.Backend = "loky",
     weight: o.Weight = None,
     drop: o.Drop = None,
+    drop_unusable: o.DropUnusable = False,
     category: o.Category = None,
     number: o.Number = None,
     stream: Annotated[
@@ -98,7 +99,7 @@ def fit(
     """
     problems = Problems()
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
-    columns = o.column_options(drop, category, number, problems)
+    columns = o.column_options(drop, category, number, drop_unusable, problems)
     parameters = {
         "leaf": leaf,
         "recipe": recipe,

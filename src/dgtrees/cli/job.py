@@ -35,6 +35,10 @@ def check_job(job: Job, stream: bool, sharded: bool, problems: Problems) -> None
     with problems.collect():
         check_task(job.task)
     if sharded:
+        problems.require(
+            job.columns["on_unusable"] == "raise",
+            "--drop-unusable is for one file: name the columns with --drop",
+        )
         what = "a folder of Parquet files"
         problems.require(
             not stream, "--stream is for one file: leave it out, workers stream by themselves"

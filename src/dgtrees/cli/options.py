@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 
-from dgtrees.errors import Problems
+from dgtrees.errors import ColumnWarning, Problems
 
 __all__ = [
     "Backend",
@@ -19,6 +20,7 @@ __all__ = [
     "Decimal",
     "Delimiter",
     "Drop",
+    "DropUnusable",
     "Encoding",
     "Format",
     "Header",
@@ -87,6 +89,14 @@ Weight = Annotated[
 Drop = Annotated[
     list[str] | None, typer.Option(help="Column to leave out, or several: a,b; may be repeated.")
 ]
+DropUnusable = Annotated[
+    bool,
+    typer.Option(
+        "--drop-unusable",
+        help="Leave out identifiers, free text and what else nothing can be learnt from, with a "
+        "warning, instead of refusing the table.",
+    ),
+]
 Category = Annotated[
     list[str] | None,
     typer.Option(
@@ -117,8 +127,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON
 
 
 def _hush(quiet: bool) -> bool:
-    """Say nothing about compiling either."""
+    """Say nothing about compiling either, nor about columns."""
     if quiet:
+        warnings.simplefilter("ignore", ColumnWarning)
         logging.getLogger("dgtrees").setLevel(logging.ERROR)
     return quiet
 
@@ -153,13 +164,15 @@ def column_options(
     drop: list[str] | None,
     category: list[str] | None,
     number: list[str] | None,
+    drop_unusable: bool,
     problems: Problems,
 ) -> dict[str, Any]:
     """Options about columns."""
     for name in sorted(set(category or ()) & set(number or ())):
         problems.require(False, f"column {name!r} must be --category or --number, got both")
     kinds = dict.fromkeys(category or [], "category") | dict.fromkeys(number or [], "number")
-    return {"drop": tuple(drop or ()), "kinds": kinds}
+    on_unusable = "drop" if drop_unusable else "raise"
+    return {"drop": tuple(drop or ()), "kinds": kinds, "on_unusable": on_unusable}
 
 
 def on_terminal() -> bool:

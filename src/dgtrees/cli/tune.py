@@ -46,6 +46,7 @@ def tune(
     backend: o.Backend = "loky",
     weight: o.Weight = None,
     drop: o.Drop = None,
+    drop_unusable: o.DropUnusable = False,
     category: o.Category = None,
     number: o.Number = None,
     seed: o.Seed = 0,
@@ -73,7 +74,7 @@ def tune(
     problems.require(trials >= 1, f"--trials must be at least 1, got {trials}")
     o.check_backend(backend, problems)
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
-    columns = o.column_options(drop, category, number, problems)
+    columns = o.column_options(drop, category, number, drop_unusable, problems)
     problems.settle()
     table = read_labelled(train, target, task=task, weight=weight, **columns, **reading)
     held = None if val is None else read_validation(val, table, weight, reading)

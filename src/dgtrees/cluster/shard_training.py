@@ -18,7 +18,7 @@ from dgtrees.cluster.shard_identity import check_loss, identity
 from dgtrees.cluster.spill import SpilledRows, on_disk
 from dgtrees.cluster.summary import TableSummary, sampled_share
 from dgtrees.cluster.workers import Workers, restarts
-from dgtrees.errors import DataError
+from dgtrees.errors import DataError, Problems
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.callbacks import EpochCallback
 from dgtrees.estimators.parameters import check_size, checked_recipe
@@ -102,6 +102,18 @@ def train(
     }
 
 
+def _refuse_dates(table: Table) -> None:
+    problems = Problems()
+    for name in [name for name, kind in table.kinds.items() if kind == "date"]:
+        problems.found.append(
+            DataError(
+                f"{table.source}, column {name!r}: dates cannot be learnt from a folder of files "
+                f"yet: turn it into numbers, or drop it (drop=[{name!r}] or --drop {name})"
+            )
+        )
+    problems.settle()
+
+
 class _Reader:
     """Goes through this worker's rows: first to learn what they are, then to encode them."""
 
@@ -114,6 +126,7 @@ class _Reader:
         self.task, self.classes = scan_target(shards, job, model._task, workers)
         # The files' first rows settle what every column is, for all workers.
         _, first = next(shards.tables(range(len(shards)), job.columns, self.task, self.classes))
+        _refuse_dates(first)
         self.columns = replace(job.columns, target=first.target, kinds=first.kinds)
         if self.classes is None:
             model._learn_target(first.y)

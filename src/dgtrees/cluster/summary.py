@@ -74,8 +74,9 @@ class TableSummary:
     >>> one.add(parts[0], np.ones(2), np.ones(2, dtype=bool))
     >>> two.add(parts[1], np.ones(2), np.ones(2, dtype=bool))
     >>> one.merge(two)
-    >>> one.encoder().columns[0]
-    Column(name='x', kind='number', median=3.0, indicator=True, categories=(), other=False)
+    >>> column = one.encoder().columns[0]
+    >>> column.kind, column.median, column.indicator
+    ('number', 3.0, True)
     """
 
     def __init__(self) -> None:

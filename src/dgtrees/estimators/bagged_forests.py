@@ -16,6 +16,7 @@ from dgtrees.estimators.forest_base import ForestEstimator
 from dgtrees.estimators.prediction_intervals import Intervals
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
 from dgtrees.learn.recipe import Recipe
+from dgtrees.tables.encoder import Encoder
 from dgtrees.tables.examples import Examples
 
 __all__ = ["DGTForestClassifier", "DGTForestRegressor"]
@@ -50,6 +51,8 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
         backend does it (processes, Ray, Dask); the forest is the same whichever it is.
     warm_start : bool, default False
         Let the next fit, on the same rows, add trees up to `n_estimators`.
+    encoder : Encoder, optional
+        Settings for columns of a frame: which to drop, what they are, how many categories.
     random_state : int, RandomState or None
         Seed. The same seed gives the same forest on any number of workers.
     verbose : int, default 0
@@ -104,6 +107,7 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
         class_weight: str | Mapping[Any, float] | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
+        encoder: Encoder | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -126,6 +130,7 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.warm_start = warm_start
+        self.encoder = encoder
         self.random_state = random_state
         self.verbose = verbose
 
@@ -171,6 +176,8 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
         backend does it (processes, Ray, Dask); the forest is the same whichever it is.
     warm_start : bool, default False
         Let the next fit, on the same rows, add trees up to `n_estimators`.
+    encoder : Encoder, optional
+        Settings for columns of a frame: which to drop, what they are, how many categories.
     random_state : int, RandomState or None
         Seed. The same seed gives the same forest on any number of workers.
     verbose : int, default 0
@@ -225,6 +232,7 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
         l2: float | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
+        encoder: Encoder | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -245,6 +253,7 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
         self.l2 = l2
         self.n_jobs = n_jobs
         self.warm_start = warm_start
+        self.encoder = encoder
         self.random_state = random_state
         self.verbose = verbose
 

@@ -13,6 +13,7 @@ from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.estimators.target_types import ValueTarget
 from dgtrees.learn.recipe import Recipe
+from dgtrees.tables.encoder import Encoder
 
 __all__ = ["DGTRegressor"]
 
@@ -47,6 +48,8 @@ class DGTRegressor(ValueTarget, DGTEstimator):
         where validation rows do not get worse by it.
     warm_start : bool, default False
         Let the next fit go on from this one's weights.
+    encoder : Encoder, optional
+        Settings for columns of a frame: which to drop, what they are, how many categories.
     random_state : int, RandomState or None
         Seed. The same seed gives the same tree on any number of threads.
     verbose : int, default 0
@@ -95,6 +98,7 @@ class DGTRegressor(ValueTarget, DGTEstimator):
         patience: int | None = None,
         refine: str | None = None,
         warm_start: bool = False,
+        encoder: Encoder | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -113,6 +117,7 @@ class DGTRegressor(ValueTarget, DGTEstimator):
         self.patience = patience
         self.refine = refine
         self.warm_start = warm_start
+        self.encoder = encoder
         self.random_state = random_state
         self.verbose = verbose
 

@@ -24,6 +24,7 @@ def unfitted(kind: type, header: dict[str, Any]) -> Any:
 def parameters_of(model: Any) -> dict[str, Any]:
     """Constructor parameters as JSON values; what JSON cannot hold becomes None."""
     parameters = model.get_params(deep=False)
+    parameters.pop("encoder", None)  # the file has what it has learnt
     recipe = None
     if isinstance(parameters.get("recipe"), Recipe):
         recipe = {n: _packed(v) for n, v in asdict(parameters.pop("recipe")).items()}

@@ -21,13 +21,17 @@ from sklearn.utils.validation import (
 
 from dgtrees.model.answer import Answer
 from dgtrees.model.reading import encode_row
-from dgtrees.tables.encoder import Encoder, columns_of, is_frame
+from dgtrees.tables.encoder import Encoder, Targets, columns_of, is_frame
 from dgtrees.tables.examples import Examples, hold_out, merge_repeated
+from dgtrees.tables.frames import is_numeric
 from dgtrees.tables.row_labels import without_row_labels
 
 __all__ = ["TableEstimator"]
 
 Table = np.ndarray | list[tuple[str, np.ndarray]]
+
+_MOST_SHARES = 64
+"""Classes whose shares tell categories apart that have no column of their own."""
 
 
 class TableEstimator(BaseEstimator):
@@ -110,25 +114,43 @@ class TableEstimator(BaseEstimator):
         weight = _check_sample_weight(
             sample_weight, rows, dtype=np.float64, ensure_non_negative=True
         )
-        if first:
-            self._encoder = self._learn_encoding(table, weight)
         if not weight.any():
             raise ValueError("sample_weight must be above 0 for at least one row, got none")
+        encoded = self._learn_encoding(table, weight, target) if first else self._expand(table)
         columns = target[:, None] if target.ndim == 1 else target
-        features, columns, weight, number = merge_repeated(self._expand(table), columns, weight)
+        features, columns, weight, number = merge_repeated(encoded, columns, weight)
         return Examples(features, columns[:, 0] if target.ndim == 1 else columns, weight, number)
 
-    def _learn_encoding(self, table: Table, weight: np.ndarray) -> Encoder:
+    def _learn_encoding(self, table: Table, weight: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Learn how columns become numbers, and return those to train with."""
+        settings = getattr(self, "encoder", None)
+        encoder = self._encoder = Encoder() if settings is None else settings.unfitted()
         if not isinstance(table, np.ndarray):
-            return Encoder().fit(table, weight)
+            return encoder.fit_expand(table, weight, self._targets(target))
+        framed = hasattr(self, "feature_names_in_")
         unnamed = [f"x{j}" for j in range(table.shape[1])]
-        return Encoder().fit_numbers(table, weight, getattr(self, "feature_names_in_", unnamed))
+        encoder.fit_numbers(table, weight, self.feature_names_in_ if framed else unnamed, framed)
+        return encoder.expand_numbers(table)
+
+    def _targets(self, target: np.ndarray) -> Targets:
+        """What categories take statistics of: shares of the most frequent classes, or values."""
+        if not self._n_classes:
+            values = target.reshape(len(target), -1)
+            many = values.shape[1] > 1
+            names = [f"mean target {k}" if many else "mean target" for k in range(values.shape[1])]
+            return Targets(values, tuple(names))
+        rows = np.bincount(target, minlength=self._n_classes)
+        # With two classes the share of one says it all.
+        kept = np.sort(np.argsort(-rows, kind="stable")[:_MOST_SHARES])
+        kept = kept[1:] if len(rows) == 2 else kept
+        names = [f"share of {self.classes_[k]}" for k in kept]
+        return Targets((target[:, None] == kept).astype(np.float64), tuple(names))
 
     def _read_table(self, X: Any, first: bool) -> Table:
         """An array of floats, or columns where some are categories (or objects)."""
         X = without_row_labels(X)
         columns = columns_of(X) if is_frame(X) else None
-        if columns is not None and any(values.dtype == object for _, values in columns):
+        if columns is not None and not all(is_numeric(values) for _, values in columns):
             as_columns = True
         else:
             as_columns = not first and not self._encoder.numeric
@@ -185,7 +207,7 @@ class TableEstimator(BaseEstimator):
 
     @property
     def column_kinds_(self) -> dict[str, str]:
-        """Name of every input column, and whether it holds a "number" or a "category"."""
+        """Name of every input column, and its kind: "number", "category", "date" or "unused"."""
         check_is_fitted(self, self._fitted)
         return {column.name: column.kind for column in self._encoder.columns}
 

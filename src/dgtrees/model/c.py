@@ -14,14 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from dgtrees.model import c_encoding
 from dgtrees.model import c_source as source
 from dgtrees.model.model import Model, model_of
 from dgtrees.model.text import on_one_line
-from dgtrees.tables.encoder import CATEGORY, MISSING, NUMBER
+from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, UNUSED
+from dgtrees.tables.frames import MISSING
 from dgtrees.writing import check_target, whole_file
 
 __all__ = ["c_name", "c_texts", "export_c"]
 
+_REMARKS = {DATE: ": seconds since 1970-01-01 00:00", UNUSED: ": not used"}
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -151,8 +154,9 @@ def _column_list(parts: Model, name: str) -> list[str]:
     for number, column in enumerate(parts.columns):
         entry = f"  {number}  {on_one_line(column.name)}"
         if column.kind == CATEGORY:
-            named = [f"{k} {on_one_line(text)}" for k, text in enumerate(column.categories)]
+            named = [f"{k} {on_one_line(text)}" for k, text in enumerate(column.labels)]
             entry += f": {_wrapped(named, ' ' * 5, 80)}"
+        entry += _REMARKS.get(column.kind, "")
         lines += entry.split("\n")
     if _has_categories(parts):
         lines += [
@@ -192,6 +196,8 @@ def _functions(parts: Model) -> list[str]:
         encode = source.AS_THEY_ARE
     elif all(column.kind == NUMBER and not column.indicator for column in columns):
         encode = source.FILL
+    elif c_encoding.is_needed(columns):
+        encode = c_encoding.ENCODE
     code = [source.DOT, encode]
     code += [source.CATEGORY] if _has_categories(parts) else []
     votes = parts.linear and parts.forest.combine == "vote"
@@ -230,6 +236,10 @@ def _main(parts: Model) -> str:
         category = (
             "    if (@_categories[column] >= 0) {\n"
             "        *value = @_category(column, text);\n"
+            "        if (*value < 0.0) {\n"
+            "            text = @_trimmed(text);\n"
+            "            *value = @_category(column, text);\n"
+            "        }\n"
             "        if (*value < 0.0 && @_is_gap(text))\n"
             '            *value = strtod("nan", NULL);\n'
             "        return 1;\n    }\n"
@@ -275,21 +285,23 @@ def _numbers(parts: Model, name: str, code: str) -> str:
     columns = parts.columns
     arrays["median"] = np.array([column.median for column in columns])
     arrays["width"] = np.array([column.width for column in columns])
-    counts = [len(c.categories) if c.kind == CATEGORY else -1 for c in columns]
+    counts = [len(c.labels) if c.kind == CATEGORY else -1 for c in columns]
     arrays["categories"] = np.array(counts)
     arrays["missing"] = np.array(
         [
-            column.categories.index(MISSING) if MISSING in column.categories else max(count, 0)
+            column.labels.index(MISSING) if MISSING in column.labels else max(count, 0)
             for column, count in zip(columns, counts, strict=True)
         ]
     )
+    if columns:
+        arrays |= c_encoding.encoding_arrays(columns)
     text = [
         _array(f"{name}_{key}", np.asarray(array))
         for key, array in arrays.items()
         if f"@_{key}[" in code
     ]
     if _has_categories(parts):
-        names = [category for column in columns for category in column.categories]
+        names = [category for column in columns for category in column.labels]
         text.append(_strings(f"static const char *const {name}_category_names[]", names))
     if parts.answer.labels is not None:
         labels = [str(label) for label in np.asarray(parts.answer.labels).tolist()]

@@ -288,17 +288,25 @@ static int @_is_gap(const char *text)
 
 /* Reads rows of cells separated by commas, without quotes, and prints for each: its leaf$what
    Missing values are empty cells, ?, NA or nan, where they are no category that the model knows.
-   Spaces around numbers are passed over; categories have them. */
+   Spaces around numbers are passed over, and those around categories that the model does not know
+   with them. */
+static char *@_trimmed(char *text)
+{
+    char *end = text + strlen(text);
+    while (*text == ' ')
+        text++;
+    while (end > text && end[-1] == ' ')
+        *--end = 0;
+    return text;
+}
+
 static int @_cell(int column, char *text, double *value)
 {
     char *end = text + strlen(text);
     while (end > text && strchr("\\r\\n", end[-1]))
         *--end = 0;
 $category    (void)column;
-    while (*text == ' ')
-        text++;
-    while (end > text && end[-1] == ' ')
-        *--end = 0;
+    text = @_trimmed(text);
     *value = strtod(@_is_gap(text) ? "nan" : text, &end);
     return *end == 0;
 }

@@ -1,8 +1,8 @@
 """The fields of a model file's header, for every kind of model: one table.
 
 What a field may be is said here and nowhere else, but for two things that have tables of their
-own: recipes (`learn.recipe`, `bandit.online_recipe`) and columns (`tables.encoder`). Everything is
-checked before an array is made. How fields and arrays must fit each other is said where they are
+own: recipes (`learn.recipe`, `bandit.online_recipe`) and columns (`tables.encoding`). Everything
+is checked before an array is made. How fields and arrays must fit each other is said where they are
 used.
 """
 
@@ -27,7 +27,7 @@ from dgtrees.schema import (
     text,
     whole,
 )
-from dgtrees.tables.encoder import COLUMN
+from dgtrees.tables.encoding import COLUMN
 from dgtrees.tree.forest import COMBINATIONS
 from dgtrees.tree.leaf import LEAF_ARRAYS, LEAF_KINDS
 

@@ -18,7 +18,9 @@ from scipy.special import softmax
 from dgtrees.errors import StateError
 from dgtrees.model.answer import Answer, Classes, Values
 from dgtrees.model.reading import encode_row, encode_table, read_columns
-from dgtrees.tables.encoder import NUMBER, Column, Encoder
+from dgtrees.tables.encoder import Encoder
+from dgtrees.tables.encoding import Column
+from dgtrees.tables.frames import is_numeric
 from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.inputs import check_row, check_rows
 from dgtrees.tree.oblique import ObliqueTree
@@ -165,7 +167,7 @@ class Model:
         """Input values (rows, columns): floats where all are numbers, objects otherwise."""
         found = read_columns(X, len(self.names), self.facts.feature_names)
         columns = [values for _, values in found]
-        if all(values.dtype != object for values in columns):
+        if all(is_numeric(values) for values in columns):
             return np.stack(columns, axis=1).astype(np.float64)
         return np.stack([values.astype(object) for values in columns], axis=1)
 
@@ -221,7 +223,7 @@ class Model:
 
         The median of every number, no gaps, and of a category all values in equal shares.
         """
-        parts = [_typical(column) for column in self.columns]
+        parts = [column.typical for column in self.columns]
         return np.concatenate(parts) if parts else None
 
     def reference(self, background: Any) -> np.ndarray:
@@ -276,12 +278,6 @@ class Model:
 
 def _numbered(count: int) -> list[str]:
     return [f"x{j}" for j in range(count)]
-
-
-def _typical(column: Column) -> np.ndarray:
-    if column.kind == NUMBER:
-        return np.array([column.median] + [0.0] * column.indicator)
-    return np.full(column.width, 1.0 / column.width)
 
 
 def _of_length(given: Any, name: str, length: int, what: str) -> np.ndarray:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from dgtrees.model.model import Model, model_of
+from dgtrees.model.onnx_dates import add_dates
 from dgtrees.model.onnx_graph import Graph, fixed_order_dot
 from dgtrees.model.onnx_routing import leaves_of_rows
-from dgtrees.tables.encoder import NUMBER, Column
+from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, Column
 from dgtrees.writing import whole_file
 
 __all__ = ["export_onnx"]
@@ -34,7 +35,8 @@ def export_onnx(
 
     A model of numbers only has one input, ``X`` of shape (rows, columns). A model with categories
     has an input of shape (rows, 1) for every column, named like it: numbers, and strings for
-    categories. Missing numbers are NaN, a missing category is the text "(missing)".
+    categories. Missing numbers are NaN, a missing category is the text "(missing)". A date is its
+    seconds since 1970-01-01 00:00, in float64. Columns that are not used are no inputs.
 
     Outputs are ``label`` and ``probabilities`` for classifiers, ``variable`` for regressors,
     ``label`` and ``scores`` for bandit policies, and always ``leaf``: (rows,), or (rows, trees)
@@ -113,12 +115,16 @@ def _encoded(graph: Graph, parts: Model, number: int) -> tuple[list[Any], str]:
         rows = graph.cast("X", "DOUBLE")
         return inputs, _filled(graph, rows, list(columns)) if columns else rows
     inputs, blocks = [], []
+    input_types = {NUMBER: number, CATEGORY: types.STRING, DATE: types.DOUBLE}
     for column in columns:
-        kind = number if column.kind == NUMBER else types.STRING
-        inputs.append(make(column.name, kind, ["rows", 1]))
+        if not column.width:
+            continue
+        inputs.append(make(column.name, input_types[column.kind], ["rows", 1]))
         if column.kind == NUMBER:
             values = graph.cast(column.name, "DOUBLE")
             blocks.append(_filled(graph, values, [column]))
+        elif column.kind == DATE:
+            blocks.append(add_dates(graph, column, column.name))
         else:
             blocks.append(_one_hot(graph, column))
     names = [value.name for value in inputs]
@@ -146,17 +152,17 @@ def _filled(graph: Graph, rows: str, columns: list[Column]) -> str:
 
 
 def _one_hot(graph: Graph, column: Column) -> str:
-    """A category as columns of 0 and 1; what was never seen goes with the others, or to zeros."""
-    known = len(column.categories)
+    """A category as columns of 0 and 1 and as means; what was never seen goes with the others."""
+    known = len(column.labels)
     code = graph.add(
         "LabelEncoder",
         graph.squeezed(column.name, 1),
         domain="ai.onnx.ml",
-        keys_strings=list(column.categories),
+        keys_strings=list(column.labels),
         values_int64s=list(range(known)),
         default_int64=known,
     )
-    return graph.add("Gather", graph.constant(np.eye(known + 1, column.width)), code, axis=0)
+    return graph.add("Gather", graph.constant(column.table), code, axis=0)
 
 
 # Answers

@@ -15,8 +15,10 @@ from pyarrow import ipc, parquet
 from dgtrees.errors import DataError
 from dgtrees.tables.arrow_messages import MessageStream, check_file
 from dgtrees.tables.batch import Batch, row_namer
+from dgtrees.tables.columns import Place
 from dgtrees.tables.files import source_name
 from dgtrees.tables.growth import check_growth
+from dgtrees.tables.kinds import to_arrow
 from dgtrees.tables.row_labels import row_labels
 
 __all__ = [
@@ -215,24 +217,13 @@ def from_frame(frame: Any) -> Iterator[Batch]:
         table = frame.to_arrow()
     else:
         names = [str(column) for column in frame.columns]
-        columns = [_pandas_column(frame.iloc[:, j], n, name) for j, n in enumerate(names)]
+        columns = [
+            to_arrow(frame.iloc[:, j], Place(name, n, row_namer(0))) for j, n in enumerate(names)
+        ]
         yield Batch(names, columns, False, row_namer(0), name)
         return
     names, columns = _named_columns(table, row_labels(table.schema))
     yield Batch(names, columns, False, row_namer(0), name)
-
-
-def _pandas_column(series: Any, column: str, name: str) -> pa.ChunkedArray:
-    try:
-        array = pa.Array.from_pandas(series)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        kinds = {type(value).__name__: row for row, value in reversed(list(enumerate(series)))}
-        row = max(kinds.values())
-        raise DataError(
-            f"{name}, row {row + 1}, column {column!r}: values must be of one type, got "
-            f"{', '.join(sorted(kinds))}: convert the column"
-        ) from error
-    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
 _DAMAGED = (pa.ArrowException, OSError, ValueError, IndexError, OverflowError, struct.error)

@@ -1,11 +1,12 @@
-"""What a column of text or of an Arrow type is: numbers, categories, or something to refuse.
+"""Arrow columns as numbers or names, and `Place`, which tells where something is wrong with one.
 
-Takes Arrow columns and gives Arrow columns of two types only: float64 with nulls, and
-dictionary-encoded strings with nulls. `Place` tells where a row came from, for errors.
+Gives Arrow columns of two types only: float64 with nulls, and dictionary-encoded strings with
+nulls. What a column is to be is decided in `kinds`.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,142 +15,84 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dgtrees.errors import DataError
+from dgtrees.errors import DataError, Problems, UnusableColumnError
+from dgtrees.tables.text_values import MISSING_MARKS
 
 __all__ = [
-    "MISSING_MARKS",
-    "NUMBER",
     "Place",
+    "all_match",
     "as_category",
     "as_number",
+    "cannot_be_used",
+    "drop_call",
+    "is_numeric_type",
+    "is_text",
     "numbers_at_once",
     "pieces",
-    "typed_column",
-    "typed_text",
+    "require_finite",
+    "settle_columns",
+    "shown",
+    "whole_without_point",
+    "with_decimal_point",
+    "with_gaps",
 ]
-
-MISSING_MARKS = (
-    "", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "NULL", "null", "None",
-)  # fmt: skip
-"""What stands for a missing value in text files."""
-
-NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$"
-_DECIMAL_COMMA = r"^[+-]?\d+,\d+$"
-_COMMA_HINT = "if that is a decimal comma, say decimal=','; if it groups digits, remove it"
-_AMOUNT = r"^[$€£¥]?\s*[+-]?\d[\d,. ']*\s*[%$€£¥]?$"
-_DATE = (
-    r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
-    r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$|^\d{1,2}:\d{2}(:\d{2})?$"
-)
-_MOSTLY = 0.5
-"""Share of numbers from which a column is one of numbers, and anything else in it a mistake."""
-
-_FEW_VALUES = 30
-"""Distinct values that are never taken for free text, however few the rows."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Names a column, and the row that something is wrong with."""
+    """Names a column, and the row that something is wrong with; of a frame if without source."""
 
     source: str
     column: str
-    row_name: Callable[[int], str]
+    row_name: Callable[[int], str] = lambda row: f"row {row}"
 
-    def error(self, message: str, row: int | None = None) -> DataError:
-        """A `DataError` about this column, and about a row (from 0) of it if given."""
-        where = "" if row is None else f", {self.row_name(row)}"
-        return DataError(f"{self.source}{where}, column {self.column!r}: {message}")
+    def where(self, row: int | None = None) -> str:
+        """The column, and a row (from 0) of it if given."""
+        parts = [self.source, "" if row is None else self.row_name(row), f"column {self.column!r}"]
+        return ", ".join(part for part in parts if part)
 
+    def error(self, message: str, row: int | None = None) -> Exception:
+        """An error about this column: `DataError`, or `ValueError` where it is a frame's."""
+        kind = DataError if self.source else ValueError
+        return kind(f"{self.where(row)}: {message}")
 
-def typed_text(
-    texts: pa.ChunkedArray, place: Place, kind: str | None = None, decimal: str = "."
-) -> pa.ChunkedArray:
-    """A column of a text file as numbers or categories; `kind` settles which.
+    def unusable(
+        self, reason: str, others: str = "", row: int | None = None
+    ) -> UnusableColumnError:
+        """The error for a column to drop; `others` says what else can be done."""
+        step = f"drop the column ({drop_call([self.column], bool(self.source))})"
+        return UnusableColumnError(f"{self.where(row)}: {reason}: {others}{step}", self.column)
 
-    Without `kind`: numbers if all values are; an error if at least half of them are and the rest
-    is not; otherwise categories, unless they look like dates or free text.
-    """
-    if kind != "category" and decimal == ".":
-        try:  # most columns are numbers without gaps
-            return _finite(pc.cast(texts, pa.float64()), texts, place)
-        except pa.ArrowInvalid:
-            pass
-    texts = _with_gaps(texts)
-    if kind == "category":
-        return as_category(_whole_without_point(texts))
-    if (boolean := _boolean(texts)) is not None:
-        return boolean
-    plain = _with_decimal_point(texts, decimal)
-    try:
-        return _finite(pc.cast(plain, pa.float64()), texts, place)
-    except pa.ArrowInvalid:
-        pass
-    numbers = pc.fill_null(pc.match_substring_regex(plain, NUMBER), True).to_numpy()
-    present = len(texts) - texts.null_count
-    bad_row = int(np.flatnonzero(~numbers)[0])
-    bad = texts[bad_row].as_py()
-    if kind == "number" or numbers.sum() - texts.null_count >= _MOSTLY * present:
-        hint = "mend it"
-        if kind is None:
-            hint += ", leave it empty if unknown, or declare the column a category"
-        if pc.match_substring_regex(pa.array([bad]), _DECIMAL_COMMA)[0].as_py():
-            hint = _COMMA_HINT
-        raise place.error(
-            f"must hold numbers only, as in the rest of the column, got {shown(bad)}: {hint}",
-            bad_row,
-        )
-    if all_match(texts, _DECIMAL_COMMA):
-        raise place.error(
-            f"must be numbers or categories, got {shown(bad)}: {_COMMA_HINT}; otherwise declare "
-            "the column a category",
-            bad_row,
-        )
-    if all_match(texts, _AMOUNT):
-        raise place.error(
-            f"must be plain numbers, got {shown(bad)}: remove signs of currency, per cent and "
-            "groups of digits, or declare the column a category",
-            bad_row,
-        )
-    if all_match(texts, _DATE):
-        raise dates_refused(place, shown(bad), bad_row)
-    return _category_or_refused(as_category(texts), place)
+    @property
+    def as_category(self) -> str:
+        """How to say that the column holds categories."""
+        if self.source:
+            name = shlex.quote(self.column)
+            return f"kinds={{{self.column!r}: 'category'}} or --category {name}"
+        return f"encoder=Encoder(kinds={{{self.column!r}: 'category'}})"
 
 
-def typed_column(values: pa.ChunkedArray, place: Place, kind: str | None = None) -> Any:
-    """A column of an Arrow type as numbers or categories."""
-    kind_of = values.type
-    if pa.types.is_dictionary(kind_of):
-        values = pc.cast(values, kind_of.value_type)
-        if kind is None:  # declared to be categories: names, whatever they look like
-            return as_category(values)
-        kind_of = values.type
-    if pa.types.is_float16(kind_of):
-        values = values.cast(pa.float32())
-        kind_of = values.type
-    if kind == "category" and (_is_numeric(kind_of) or is_text(kind_of)):
-        return as_category(values)
-    if pa.types.is_null(kind_of):
-        return values.cast(pa.float64())
-    if pa.types.is_temporal(kind_of):
-        raise dates_refused(place, str(kind_of))
-    if _is_numeric(kind_of):
-        return as_number(values, place)
-    if not is_text(kind_of):
-        raise place.error(
-            f"must hold one number or one name a row, got the type {kind_of}: spread it over "
-            "several columns, or drop it"
-        )
-    if kind == "number":
-        return typed_text(values.cast(pa.string()), place, kind)
-    return _category_or_refused(as_category(values), place)
+def drop_call(columns: list[str], file: bool) -> str:
+    """What to call, or to type, to have columns of a file or of a frame left out."""
+    if file:
+        return f"drop={columns} or --drop {shlex.quote(','.join(columns))}"
+    return f"encoder=Encoder(drop={columns})"
+
+
+def settle_columns(problems: Problems, file: bool) -> None:
+    """Raise what was found, and if several columns are to be dropped, the call that does it."""
+    unusable = [error for error in problems.found if isinstance(error, UnusableColumnError)]
+    if len(unusable) < 2:
+        problems.settle()
+    names = [str(error.column) for error in unusable]
+    problems.settle(f"drop all of them with {drop_call(names, file)}")
 
 
 def as_number(values: pa.ChunkedArray, place: Place) -> pa.ChunkedArray:
     """Numbers as float64; NaN becomes null, infinity is refused."""
     if pa.types.is_boolean(values.type):
         values = values.cast(pa.int8())
-    return _finite(values.cast(pa.float64(), safe=False), None, place)
+    return require_finite(values.cast(pa.float64(), safe=False), None, place)
 
 
 def pieces(array: pa.Array, length: int) -> list[pa.Array]:
@@ -164,7 +107,7 @@ def numbers_at_once(columns: list[pa.ChunkedArray]) -> list[pa.ChunkedArray] | N
     """
     try:
         flat = pa.concat_arrays([chunk for column in columns for chunk in column.chunks])
-        flat = _with_gaps(flat) if pa.types.is_string(flat.type) else flat
+        flat = with_gaps(flat) if pa.types.is_string(flat.type) else flat
         numbers = pc.cast(flat, pa.float64())
     except pa.ArrowInvalid:
         return None
@@ -186,16 +129,7 @@ def as_category(values: pa.ChunkedArray) -> pa.ChunkedArray:
     return values.cast(pa.string()).dictionary_encode().unify_dictionaries()
 
 
-def dates_refused(place: Place, what: str, row: int | None = None) -> DataError:
-    """The error for dates and times of day, which have no scale of their own."""
-    return place.error(
-        f"holds dates or times ({what}), which no tree can use as they are: turn them into "
-        "numbers (a year, days since an event), or drop the column",
-        row,
-    )
-
-
-def cannot_be_used(column: pa.ChunkedArray, place: Place, error: Exception) -> DataError:
+def cannot_be_used(column: pa.ChunkedArray, place: Place, error: Exception) -> Exception:
     """The error for a type of column that Arrow itself refuses to convert."""
     reason = " ".join(str(error).split())[:120]
     return place.error(f"the type {column.type} cannot be used ({reason}): convert or drop it")
@@ -207,14 +141,15 @@ def shown(value: Any) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-def _with_gaps(texts: Any) -> Any:
+def with_gaps(texts: Any) -> Any:
     """Texts without blanks around them, null where they stand for a missing value."""
     texts = pc.utf8_trim_whitespace(texts)
     missing = pc.is_in(texts, value_set=pa.array(MISSING_MARKS))
     return pc.if_else(missing, pa.scalar(None, pa.string()), texts)
 
 
-def _with_decimal_point(texts: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
+def with_decimal_point(texts: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
+    """Numbers with a decimal comma, written with a point; anything else is no number any more."""
     if decimal == ".":
         return texts
     # A point would group thousands there; what it would mean in such a file is left open.
@@ -222,7 +157,8 @@ def _with_decimal_point(texts: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray
     return pc.if_else(comma, pc.replace_substring(texts, ",", "."), pa.scalar("not a number"))
 
 
-def _finite(numbers: pa.ChunkedArray, texts: Any, place: Place) -> pa.ChunkedArray:
+def require_finite(numbers: pa.ChunkedArray, texts: Any, place: Place) -> pa.ChunkedArray:
+    """Numbers with null for NaN; infinity is refused, as the text has it if there is one."""
     if np.isfinite(numbers.to_numpy()).all():  # a null is NaN there
         return numbers
     endless = pc.fill_null(pc.is_inf(numbers), False)
@@ -235,23 +171,11 @@ def _finite(numbers: pa.ChunkedArray, texts: Any, place: Place) -> pa.ChunkedArr
     return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
 
 
-def _whole_without_point(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+def whole_without_point(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """3.0 as 3 throughout: what a gap in a column of whole numbers makes other programs write."""
     if not all_match(texts, r"^-?\d+\.0$"):
         return texts
     return pc.replace_substring_regex(texts, r"\.0$", "")
-
-
-def _boolean(texts: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """True and false as 1 and 0, if there is nothing else."""
-    sample = pc.unique(texts[:1000]).to_pylist()
-    values = {v.lower() for v in sample if v is not None}
-    if not values or not values <= {"true", "false"}:
-        return None
-    lower = pc.utf8_lower(texts)
-    if not pc.all(pc.is_in(lower, value_set=pa.array(["true", "false", None]))).as_py():
-        return None
-    return pc.equal(lower, "true").cast(pa.int8()).cast(pa.float64())
 
 
 def all_match(texts: pa.ChunkedArray, pattern: str) -> bool:
@@ -259,19 +183,8 @@ def all_match(texts: pa.ChunkedArray, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
 
 
-def _category_or_refused(values: pa.ChunkedArray, place: Place) -> pa.ChunkedArray:
-    present = len(values) - values.null_count
-    distinct = len(values.chunk(0).dictionary) if values.num_chunks else 0
-    if distinct > _FEW_VALUES and distinct > _MOSTLY * present:
-        example = values.chunk(0).dictionary[0].as_py()
-        raise place.error(
-            f"looks like free text or identifiers ({distinct:,} different values in {present:,} "
-            f"rows, such as {shown(example)}): drop the column, or declare it a category"
-        )
-    return values
-
-
-def _is_numeric(kind: pa.DataType) -> bool:
+def is_numeric_type(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is a number or a boolean."""
     types = pa.types
     return bool(
         types.is_integer(kind)

@@ -20,8 +20,9 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from dgtrees.errors import DataError
-from dgtrees.tables.columns import MISSING_MARKS, NUMBER, pieces, shown
+from dgtrees.tables.columns import pieces, shown
 from dgtrees.tables.files import blocks_of_lines
+from dgtrees.tables.text_values import MISSING_MARKS, NUMBER
 
 __all__ = ["DelimitedBatch", "read_delimited"]
 

@@ -8,6 +8,7 @@ what task that means, and what every other column is.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,23 +16,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dgtrees.errors import DataError, Problems
+from dgtrees.errors import ColumnWarning, DataError, Problems, UnusableColumnError
 from dgtrees.tables.batch import Batch
-from dgtrees.tables.columns import (
-    Place,
-    cannot_be_used,
-    numbers_at_once,
-    shown,
-    typed_column,
-    typed_text,
-)
+from dgtrees.tables.columns import Place, cannot_be_used, numbers_at_once, settle_columns, shown
+from dgtrees.tables.encoding import UNUSED
 from dgtrees.tables.formats import batches
+from dgtrees.tables.kinds import KINDS, settle_column, settle_text, suspect
 from dgtrees.tables.names import Names, named
 from dgtrees.tables.targets import TargetScan, read_target
 
 __all__ = ["Columns", "Table", "TableStream", "named", "read_table", "typed"]
 
-_KINDS = ("number", "category")
 _CELLS_AT_ONCE = 1 << 12
 
 
@@ -42,14 +37,14 @@ class Table:
     Attributes
     ----------
     X : pyarrow.Table
-        Features, which every estimator takes as it is: float64 or dictionary-encoded strings,
-        null where a value is missing.
+        Features, which every estimator takes as it is: float64, dictionary-encoded strings, or
+        dates (as text, if they were text), null where a value is missing.
     y : ndarray of shape (rows,) or None
         Classes (whole numbers or strings) or values.
     weight : ndarray of shape (rows,) or None
     task : {"classification", "regression"} or None
     kinds : dict
-        "number" or "category" for every feature.
+        "number", "category" or "date" for every feature.
     target : str or None
         Name of the target column.
     source : str
@@ -79,7 +74,9 @@ class Columns:
     drop : sequence of str
         Columns to leave out.
     kinds : mapping
-        "number" or "category" for columns where that is known beforehand.
+        "number", "category" or "date" for columns where that is known beforehand.
+    on_unusable : {"raise", "drop"}
+        What to do with columns that nothing can be learnt from.
     features : sequence of str or None
         The columns a model expects, in its order; others are left out.
     """
@@ -89,11 +86,14 @@ class Columns:
     drop: Sequence[str] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     features: Sequence[str] | None = None
+    on_unusable: str = "raise"
 
     def __post_init__(self) -> None:
+        if self.on_unusable not in ("raise", "drop"):
+            raise ValueError(f"on_unusable must be 'raise' or 'drop', got {self.on_unusable!r}")
         for name, kind in self.kinds.items():
-            if kind not in _KINDS:
-                raise ValueError(f"the kind of {name!r} must be one of {_KINDS}, got {kind!r}")
+            if kind not in (*KINDS, UNUSED):
+                raise ValueError(f"the kind of {name!r} must be one of {KINDS}, got {kind!r}")
 
 
 def read_table(
@@ -105,6 +105,7 @@ def read_table(
     drop: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
     features: Sequence[str] | None = None,
+    on_unusable: str = "raise",
     **reading: Any,
 ) -> Table:
     """Read a file or a DataFrame into one `Table`.
@@ -124,9 +125,12 @@ def read_table(
     drop : sequence of str
         Columns to leave out, each by itself or several with commas between them.
     kinds : mapping, optional
-        "number" or "category" for columns where the guess would be wrong.
+        "number", "category" or "date" for columns where the guess would be wrong.
     features : sequence of str, optional
         Exactly the columns to return, in this order: those a model was trained on.
+    on_unusable : {"raise", "drop"}
+        What to do with identifiers, free text and other columns that nothing can be learnt from:
+        refuse the table, or leave them out with a warning.
     **reading
         format, delimiter, header, encoding, decimal.
 
@@ -144,7 +148,7 @@ def read_table(
     ({'age': 'number', 'city': 'category'}, 'classification', ['no', 'yes', 'yes'])
     """
     check_task(task)
-    columns = Columns(target, weight, drop, kinds or {}, features)
+    columns = Columns(target, weight, drop, kinds or {}, features, on_unusable)
     parts = list(batches(source, **reading))
     return typed(Batch.joined(parts), columns, task)
 
@@ -173,11 +177,12 @@ class TableStream:
         drop: Sequence[str] = (),
         kinds: Mapping[str, str] | None = None,
         features: Sequence[str] | None = None,
+        on_unusable: str = "raise",
         **reading: Any,
     ) -> None:
         check_task(task)
         self.source, self.reading = source, reading
-        self.columns = Columns(target, weight, drop, kinds or {}, features)
+        self.columns = Columns(target, weight, drop, kinds or {}, features, on_unusable)
         self.task: str | None = task
         self.classes: np.ndarray | None = None
         self.n_rows = 0
@@ -197,7 +202,7 @@ class TableStream:
         columns, task = self.columns, self.task or "auto"
         for batch in batches(self.source, **self.reading):
             table = typed(batch, columns, task, self.classes)
-            columns = replace(columns, kinds={**columns.kinds, **table.kinds})
+            columns = replace(columns, kinds=table.kinds, features=table.X.column_names)
             yield table
 
 
@@ -230,7 +235,7 @@ def typed(batch: Batch, columns: Columns, task: str, classes: Any = None) -> Tab
     if not features:
         raise DataError(f"{batch.source}: must have at least one column besides the target")
     y, found, weight = None, None, batch.weight
-    problems = Problems()  # of all columns, so that they can be mended together
+    problems = Problems()  # of all columns, so that they can be fixed together
     if name is not None:
         with problems.collect():
             y, found = read_target(batch, name, task, batch.rows, decimal, classes)
@@ -238,10 +243,12 @@ def typed(batch: Batch, columns: Columns, task: str, classes: Any = None) -> Tab
         with problems.collect():
             weight = _weights(batch, weight_name, decimal)
     typed = _features(aligned, features, kinds, decimal, problems)
-    problems.settle()
-    kinds = {
-        n: "category" if pa.types.is_dictionary(c.type) else "number" for n, c in typed.items()
-    }
+    if columns.on_unusable == "drop":
+        _leave_out(typed, kinds, problems)
+    settle_columns(problems, file=True)
+    if not typed:
+        raise DataError(f"{batch.source}: must have a column that can be used, got none: add one")
+    kinds = {n: kinds.get(n) or _kind_of(c.type) for n, c in typed.items()}
     return Table(pa.table(typed), y, weight, found, kinds, name, batch.source)
 
 
@@ -256,7 +263,7 @@ def _features(
         group = names[at : at + width]
         columns = [batch.column(name) for name in group]
         alike = all(column.type == plain for column in columns)
-        alike = alike and not any(kinds.get(name) == "category" for name in group)
+        alike = alike and all(kinds.get(name) in (None, "number") for name in group)
         numbers = numbers_at_once(columns) if alike and width > 1 and decimal == "." else None
         if numbers is not None:
             found.update(zip(group, numbers, strict=True))
@@ -267,13 +274,36 @@ def _features(
     return found
 
 
+def _kind_of(type_: pa.DataType) -> str:
+    if pa.types.is_dictionary(type_):
+        return "category"
+    return "number" if pa.types.is_floating(type_) else "date"
+
+
+def _leave_out(
+    columns: dict[str, pa.ChunkedArray], kinds: Mapping[str, str], problems: Problems
+) -> None:
+    """Leave columns out that nothing can be learnt from, and tell of each."""
+    told = [str(error) for error in problems.found if isinstance(error, UnusableColumnError)]
+    problems.found = [e for e in problems.found if not isinstance(e, UnusableColumnError)]
+    for name in [n for n, column in columns.items() if pa.types.is_floating(column.type)]:
+        reason = None if name in kinds else suspect(name, columns[name].to_numpy())
+        if reason is not None:
+            told.append(f"column {name!r} {reason}, which says nothing about new rows")
+            del columns[name]
+    for text in told:
+        warnings.warn(f"left out: {text}", ColumnWarning, stacklevel=2)
+
+
 def _feature(batch: Batch, name: str, kind: str | None, decimal: str) -> pa.ChunkedArray:
     place = Place(batch.source, name, batch.row_name)
+    if kind == UNUSED:
+        return pa.chunked_array([pa.nulls(batch.rows, pa.float64())])
     column = batch.column(name)
     try:
         if batch.text:
-            return typed_text(column, place, kind, decimal)
-        return typed_column(column, place, kind)
+            return settle_text(column, place, kind, decimal)
+        return settle_column(column, place, kind)
     except pa.ArrowException as error:  # a type nobody has met yet
         raise cannot_be_used(column, place, error) from error
 
@@ -303,5 +333,5 @@ def _weights(batch: Batch, name: str, decimal: str) -> np.ndarray:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         got = "a missing value" if np.isnan(weight[row]) else shown(weight[row])
-        raise place.error(f"weights must be numbers of at least 0, got {got}: mend it", row)
+        raise place.error(f"weights must be numbers of at least 0, got {got}: fix it", row)
     return weight

@@ -10,16 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dgtrees.tables.batch import Batch
-from dgtrees.tables.columns import (
-    MISSING_MARKS,
-    NUMBER,
-    Place,
-    all_match,
-    cannot_be_used,
-    is_text,
-    typed_column,
-    typed_text,
-)
+from dgtrees.tables.columns import Place, all_match, cannot_be_used, is_text
+from dgtrees.tables.kinds import settle_column, settle_text
+from dgtrees.tables.text_values import MISSING_MARKS, NUMBER
 
 __all__ = [
     "MAX_CLASSES",
@@ -75,7 +68,7 @@ def read_target(
             task = "classification" if few else "regression"
     if task == "regression":
         if numbers is None:  # says which value is none
-            typed_text(column.cast(pa.string()), place, "number", decimal)
+            settle_text(column.cast(pa.string()), place, "number", decimal)
             raise place.error("must hold numbers for regression: choose another target")
         return numbers, task
     if numbers is not None and whole and np.abs(numbers).max(initial=0) < 2**53:
@@ -120,7 +113,7 @@ def _refuse_few_words(column: pa.ChunkedArray, place: Place, decimal: str) -> No
     numbers = pc.match_substring_regex(plain, NUMBER)
     distinct = len(pc.unique(pc.filter(column, numbers)))
     if distinct > MAX_CLASSES and 2 * pc.sum(numbers).as_py() >= len(column):
-        typed_text(column, place, "number", decimal)
+        settle_text(column, place, "number", decimal)
 
 
 @dataclass
@@ -186,7 +179,7 @@ def _numbers_or_none(
         plain = pc.replace_substring(column, ",", ".") if decimal == "," else column
         if not all_match(plain, NUMBER):
             return None
-        return typed_text(column, place, "number", decimal).to_numpy()
+        return settle_text(column, place, "number", decimal).to_numpy()
     if pa.types.is_boolean(kind):
         return None
-    return typed_column(column, place, "number").to_numpy()
+    return settle_column(column, place, "number").to_numpy()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dgtrees.model.plot.canvas import GREY, class_colors, new_axes, tint
-from dgtrees.tables.encoder import columns_of
+from dgtrees.tables.frames import columns_of, is_numeric
 
 __all__ = ["plot_regions"]
 
@@ -82,7 +82,7 @@ def _numbers(X: Any) -> tuple[list[str], np.ndarray]:
     if len(columns) < 2:
         raise ValueError(f"X must have at least 2 columns, got {len(columns)}")
     for name, values in columns:
-        if values.dtype == object:
+        if not is_numeric(values):
             raise ValueError(f"X must hold numbers, got text in column {name!r}: drop it")
     values = np.stack([values for _, values in columns], axis=1).astype(float)
     if not np.isfinite(values).all():

@@ -1,0 +1,104 @@
+"""C that encodes rows with dates, target statistics and columns that are not used.
+
+Models of numbers and of categories with columns of their own do with less (`c_source.ENCODE`). In a
+row of numbers, a date is its seconds since 1970-01-01 00:00.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dgtrees.tables.dates import PARTS
+from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, UNUSED, Column
+
+__all__ = ["ENCODE", "encoding_arrays", "is_needed"]
+
+_KINDS = (NUMBER, CATEGORY, DATE, UNUSED)
+
+ENCODE = """\
+/* The largest whole number that is at most a / b. */
+static double @_quotient(double a, double b)
+{
+    double q = (double)(long)(a / b);
+    return q * b > a ? q - 1.0 : q;
+}
+
+/* Year, month, weekday (Monday is 0) and hour, as far as they vary; medians for a missing date. */
+static double *@_date(int column, double seconds, double *to)
+{
+    int j, missing = !(seconds > -6.3e10 && seconds < 2.6e11);
+    double part[4], day, z, era, doe, yoe, mp;
+    day = missing ? 0.0 : @_quotient(seconds, 86400.0);
+    z = day + 719468.0; /* years begin in March, eras of 400 years in the year 0 */
+    era = @_quotient(z, 146097.0);
+    doe = z - era * 146097.0;
+    yoe = @_quotient(doe - @_quotient(doe, 1460.0) + @_quotient(doe, 36524.0)
+                     - @_quotient(doe, 146096.0), 365.0);
+    mp = doe - (365.0 * yoe + @_quotient(yoe, 4.0) - @_quotient(yoe, 100.0));
+    mp = @_quotient(5.0 * mp + 2.0, 153.0);
+    part[0] = yoe + era * 400.0 + (mp >= 10.0);
+    part[1] = mp < 10.0 ? mp + 3.0 : mp - 9.0;
+    part[2] = day + 3.0 - 7.0 * @_quotient(day + 3.0, 7.0);
+    part[3] = missing ? 0.0 : @_quotient(seconds - day * 86400.0, 3600.0);
+    for (j = 0; j < 4; j++)
+        if (@_part_used[column][j])
+            *to++ = missing ? @_part_median[column][j] : part[j];
+    if (@_indicator[column])
+        *to++ = missing;
+    return to;
+}
+
+/* Numbers: the median for a missing value, and an indicator where the column has one.
+   Categories: a column of 0 and 1 for each, one for all others where the column has one, and means
+   that tell those apart. Columns that are not used take no room. */
+static const double *@_encoded(const double *x, double *room)
+{
+    double *to = room;
+    int i, j;
+    for (i = 0; i < @_COLUMNS; i++) {
+        int missing = x[i] != x[i];
+        if (@_kind[i] == 0) {
+            *to++ = missing ? @_median[i] : x[i];
+            if (@_indicator[i])
+                *to++ = missing;
+        } else if (@_kind[i] == 1) {
+            int known = !missing && x[i] >= 0.0 && x[i] < @_categories[i];
+            int code = missing ? @_missing[i] : known ? (int)x[i] : @_categories[i];
+            int plain = @_width[i] - @_mean_count[i];
+            int own = code < @_own[i] ? code : @_own[i];
+            for (j = 0; j < plain; j++)
+                *to++ = j == own;
+            for (j = 0; j < @_mean_count[i]; j++)
+                *to++ = @_means[@_first_mean[i] + code * @_mean_count[i] + j];
+        } else if (@_kind[i] == 2) {
+            to = @_date(i, x[i], to);
+        }
+    }
+    return room;
+}
+"""
+
+
+def is_needed(columns: Sequence[Column]) -> bool:
+    """Whether the shorter code cannot encode these columns."""
+    return any(column.kind in (DATE, UNUSED) or column.outputs for column in columns)
+
+
+def encoding_arrays(columns: Sequence[Column]) -> dict[str, np.ndarray]:
+    """What `ENCODE` looks up, besides what `c` writes for every model."""
+    used = [[part in column.parts for part in PARTS] for column in columns]
+    medians = [dict(zip(column.parts, column.medians, strict=True)) for column in columns]
+    means = [np.ravel(column.means) for column in columns]
+    sizes = [len(mean) for mean in means]
+    return {
+        "kind": np.array([_KINDS.index(column.kind) for column in columns]),
+        "indicator": np.array([int(column.indicator) for column in columns]),
+        "own": np.array([len(column.categories) for column in columns]),
+        "mean_count": np.array([len(column.outputs) for column in columns]),
+        "first_mean": np.cumsum([0, *sizes[:-1]]),
+        "means": np.concatenate([*means, np.zeros(1)]),  # C has no empty arrays
+        "part_used": np.array(used, dtype=int),
+        "part_median": np.array([[m.get(part, 0.0) for part in PARTS] for m in medians]),
+    }

@@ -1,0 +1,72 @@
+"""Columns, to files and back; files of the first release have none of the later fields."""
+
+import numpy as np
+import pytest
+
+from dgtrees.tables.encoding import Column, learn_date
+
+FIRST_RELEASE = {"name": "a", "kind": "number", "median": 1.5, "indicator": True}
+FIRST_RELEASE |= {"categories": [], "other": False}
+COLUMNS = [
+    Column("a", median=1.5, indicator=True),
+    Column("b", "category", categories=("x", "y"), other=True),
+    Column(
+        "c",
+        "category",
+        categories=("x",),
+        other=True,
+        pooled=("w", "y"),
+        outputs=("mean",),
+        means=((1.0,), (2.0,), (3.0,), (2.5,)),
+    ),
+    Column("d", "date", indicator=True, order="mdy", parts=("year", "hour"), medians=(2020.0, 4.0)),
+    Column("e", "unused"),
+]
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)
+def test_round_trip_and_widths(column):
+    assert Column.from_json(column.to_json()) == column
+    assert len(column.names()) == column.width == len(column.typical)
+    assert column.expand(np.array([None, None], dtype=object)).shape == (2, column.width)
+
+
+def test_fields_of_the_first_release_are_enough_and_stay():
+    assert Column.from_json(FIRST_RELEASE) == COLUMNS[0]
+    assert COLUMNS[0].to_json() == FIRST_RELEASE
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "text"},
+        {"kind": "date", "parts": ["year"]},
+        {"kind": "date", "parts": ["hour", "year"], "medians": [1.0, 2.0]},
+        {"kind": "unused", "categories": ["x"]},
+        {"parts": ["year"], "medians": [1.0]},
+        {"means": [[1.0]]},
+        {"kind": "category", "indicator": False, "median": 0.0, "categories": ["b", "a"]},
+        {"kind": "category", "indicator": False, "median": 0.0, "categories": ["a"]}
+        | {"outputs": ["m"], "means": [[1.0]], "other": True},
+        {"kind": "category", "indicator": False, "median": 0.0, "categories": ["a"]}
+        | {"pooled": ["b"], "other": True},
+        {"unknown": 1},
+    ],
+)
+def test_columns_that_cannot_be_are_refused(change):
+    with pytest.raises(ValueError, match="must"):
+        Column.from_json(FIRST_RELEASE | change)
+
+
+def test_known_labels_win_over_marks_of_gaps():
+    old = Column("c", "category", categories=("?", "x"), other=True)  # of an earlier release
+    assert old.expand(np.array(["?", " x ", "NA"], dtype=object)).tolist() == [
+        [1, 0, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+    ]
+
+
+def test_dates_without_a_varying_part_take_no_column():
+    days = np.array(["2026-01-01"] * 3, dtype="datetime64[s]")
+    assert learn_date("d", days, np.ones(3)).width == 0
