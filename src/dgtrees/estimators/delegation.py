@@ -1,6 +1,6 @@
 """What every estimator that ends in a `Model` shares: answers, attributes and files are its.
 
-Reading rows with scikit-learn's checks is `tables`' part, targets are `targets`'.
+Reading rows with scikit-learn's checks is `tables`' part, targets are `target_types`'.
 """
 
 from __future__ import annotations
