@@ -80,8 +80,8 @@ def kinds() -> Iterator[Callable[[], Any]]:
             yield partial(_fit, forest(2, max_depth=2, leaf=leaf, max_epochs=1, random_state=0))
     yield partial(_answer, dgtrees.DGTBandit(2, 2, random_state=0))
     yield partial(_answer, dgtrees.DGTContinuousBandit(0.0, 1.0, 2, random_state=0))
-    rival = ContextualBanditForest(2, n_trees=2, max_depth=2, warm_up=5, random_state=0)
-    yield partial(_decide_and_learn, rival)
+    baseline = ContextualBanditForest(2, n_trees=2, max_depth=2, warm_up=5, random_state=0)
+    yield partial(_decide_and_learn, baseline)
 
 
 def _rows() -> tuple[np.ndarray, np.ndarray]:

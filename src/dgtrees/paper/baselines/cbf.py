@@ -153,11 +153,7 @@ class ContextualBanditForest:
         forest = self._forest
         if forest is None:
             return Decision(int(self._rng.integers(self.n_actions)), 1.0 / self.n_actions)
-        votes = np.zeros(self.n_actions, dtype=np.int64)
-        _forest_bandit.propose(
-            x, forest.feature, forest.low, forest.high, forest.nodes, forest.totals, forest.alive,
-            forest.bits, votes,
-        )  # fmt: skip
+        votes = self._count_votes(forest, x, forest.nodes)
         tied = np.flatnonzero(votes == votes.max())
         if len(tied) == 1:
             return Decision(int(tied[0]), 1.0)
@@ -195,6 +191,25 @@ class ContextualBanditForest:
             return np.argmax(means, axis=1)
         # Means decide between equally many votes: their sum is at most the number of trees.
         return np.argmax(votes + means / (self.n_trees + 1.0), axis=1)
+
+    def action_probabilities(self, X: ArrayLike) -> np.ndarray:
+        """With which `decide` would now draw every action, shape (rows, n_actions)."""
+        X = check_rows(X, self._columns)
+        if self._forest is None:
+            return np.full((len(X), self.n_actions), 1.0 / self.n_actions)
+        # On a copy: nodes remember whose turn it was.
+        votes = [self._count_votes(self._forest, x, self._forest.nodes.copy()) for x in X]
+        tied = np.array([v == v.max() for v in votes], dtype=float).reshape(len(X), self.n_actions)
+        return tied / tied.sum(axis=1, keepdims=True)
+
+    def _count_votes(self, forest: Forest, x: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        """How many trees propose each action; their nodes take turns."""
+        votes = np.zeros(self.n_actions, dtype=np.int64)
+        _forest_bandit.propose(
+            x, forest.feature, forest.low, forest.high, nodes, forest.totals, forest.alive,
+            forest.bits, votes,
+        )  # fmt: skip
+        return votes
 
     @property
     def n_nodes_(self) -> np.ndarray:

@@ -101,6 +101,14 @@ class _LinearPolicy:
             return np.zeros(len(X), dtype=np.int64)
         return np.argmin(self._scale.design(X) @ self.coefficients_.T, axis=1)
 
+    def action_probabilities(self, X: ArrayLike) -> np.ndarray:
+        """With which `decide` would now draw every action, shape (rows, n_actions)."""
+        X = check_rows(X, self._columns)
+        if not self._scale.settled:
+            return np.full((len(X), self.n_actions), 1.0 / self.n_actions)
+        chances = [self._chances(z) for z in self._scale.design(X)]
+        return np.array(chances).reshape(len(X), self.n_actions)
+
     def _start(self, size: int) -> None:
         self.coefficients_ = np.zeros((self.n_actions, size))
         self._inverse = np.tile(np.eye(size) / self.ridge, (self.n_actions, 1, 1))
@@ -115,6 +123,10 @@ class _LinearPolicy:
         self.coefficients_[action] = inverse @ self._moment[action]
 
     def _explore(self, z: np.ndarray) -> Decision:
+        raise NotImplementedError
+
+    def _chances(self, z: np.ndarray) -> np.ndarray:
+        """What `_explore` draws from, (n_actions,)."""
         raise NotImplementedError
 
 
@@ -164,6 +176,9 @@ class LinUCB(_LinearPolicy):
         bound = self.coefficients_ @ z - self.alpha * np.sqrt(variance)
         return Decision(int(np.argmin(bound)), 1.0)
 
+    def _chances(self, z: np.ndarray) -> np.ndarray:
+        return np.eye(self.n_actions)[self._explore(z).action]
+
 
 class EpsilonGreedyLinear(_LinearPolicy):
     """The action of least predicted loss, and now and then any action.
@@ -186,8 +201,8 @@ class EpsilonGreedyLinear(_LinearPolicy):
     Examples
     --------
     >>> policy = EpsilonGreedyLinear(4, epsilon=0.2, random_state=0)
-    >>> policy.decide([1.0, 2.0])
-    Decision(action=3, probability=0.25)
+    >>> policy.decide([1.0, 2.0])[:2]  # action and probability
+    (3, 0.25)
     """
 
     def __init__(
@@ -231,3 +246,8 @@ class EpsilonGreedyLinear(_LinearPolicy):
         action = int(self._rng.integers(self.n_actions)) if explored else best
         floor = self.epsilon / self.n_actions
         return Decision(action, floor + (1.0 - self.epsilon) * (action == best))
+
+    def _chances(self, z: np.ndarray) -> np.ndarray:
+        chances = np.full(self.n_actions, self.epsilon / self.n_actions)
+        chances[np.argmin(self.coefficients_ @ z)] += 1.0 - self.epsilon
+        return chances
