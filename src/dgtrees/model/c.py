@@ -233,17 +233,7 @@ def _adding(parts: Model) -> str:
 def _main(parts: Model) -> str:
     category, what = "", "" if parts.alone else " in every tree"
     if _has_categories(parts):
-        category = (
-            "    if (@_categories[column] >= 0) {\n"
-            "        *value = @_category(column, text);\n"
-            "        if (*value < 0.0) {\n"
-            "            text = @_trimmed(text);\n"
-            "            *value = @_category(column, text);\n"
-            "        }\n"
-            "        if (*value < 0.0 && @_is_gap(text))\n"
-            '            *value = strtod("nan", NULL);\n'
-            "        return 1;\n    }\n"
-        )
+        category = c_encoding.READ_CATEGORY
     if parts.alone:
         show = '        printf("%d", @_apply(x));\n'
     else:

@@ -13,7 +13,7 @@ import numpy as np
 from dgtrees.tables.dates import PARTS
 from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, UNUSED, Column
 
-__all__ = ["ENCODE", "encoding_arrays", "is_needed"]
+__all__ = ["ENCODE", "READ_CATEGORY", "encoding_arrays", "is_needed"]
 
 _KINDS = (NUMBER, CATEGORY, DATE, UNUSED)
 
@@ -78,6 +78,19 @@ static const double *@_encoded(const double *x, double *room)
     }
     return room;
 }
+"""
+
+READ_CATEGORY = """\
+    if (@_categories[column] >= 0) {
+        *value = @_category(column, text);
+        if (*value < 0.0) {
+            text = @_trimmed(text);
+            *value = @_category(column, text);
+        }
+        if (*value < 0.0 && @_is_gap(text))
+            *value = strtod("nan", NULL);
+        return 1;
+    }
 """
 
 

@@ -117,7 +117,7 @@ def _numbered_lines(stream: BinaryIO, source: str) -> Iterator[tuple[int, str]]:
 def _declared(text: str, place: str, known: set[str]) -> _Attribute:
     match = _ATTRIBUTE.match(text)
     if match is None:
-        raise DataError(f"{place}: expected '@attribute name type', got {text[:60]!r}: mend it")
+        raise DataError(f"{place}: expected '@attribute name type', got {text[:60]!r}: fix it")
     name, kind = _unquoted(match[1]), match[2].strip()
     if name in known:
         raise DataError(f"{place}: attribute names must differ, got {name!r} twice: rename one")
@@ -150,7 +150,7 @@ def _row(text: str, attributes: list[_Attribute], place: str) -> list:
 
 def _sparse_row(text: str, attributes: list[_Attribute], place: str) -> list:
     if not text.endswith("}"):
-        raise DataError(f"{place}: a sparse row must end with '}}', got {text[-20:]!r}: mend it")
+        raise DataError(f"{place}: a sparse row must end with '}}', got {text[-20:]!r}: fix it")
     row = [a.default for a in attributes]
     seen: set[int] = set()
     for entry in filter(None, _pieces(_ENTRY, text[1:-1].strip(), place)):
@@ -158,7 +158,7 @@ def _sparse_row(text: str, attributes: list[_Attribute], place: str) -> list:
         if not re.fullmatch(r"\d{1,9}", index) or int(index) >= len(row) or int(index) in seen:
             raise DataError(
                 f"{place}: sparse entries must be 'column value' with each column below "
-                f"{len(row)} once, got {entry.strip()[:40]!r}: mend it"
+                f"{len(row)} once, got {entry.strip()[:40]!r}: fix it"
             )
         seen.add(int(index))
         row[int(index)] = _value(_split(field, place)[0], attributes[int(index)], place)
@@ -179,7 +179,7 @@ def _pieces(pattern: re.Pattern[str], text: str, place: str) -> Iterator[str]:
     while True:
         match = pattern.match(text, at)
         if match is None:
-            raise DataError(f"{place}: quotes must be closed, got {text[at : at + 40]!r}: mend it")
+            raise DataError(f"{place}: quotes must be closed, got {text[at : at + 40]!r}: fix it")
         yield match[1]
         at = match.end()
         if not match[2]:
@@ -203,4 +203,4 @@ def _value(field: str | None, attribute: _Attribute, place: str) -> float | str 
         return field
     else:
         rule = "must be one of the declared values"
-    raise DataError(f"{place}, column {attribute.name!r}: {rule}, got {field[:40]!r}: mend it")
+    raise DataError(f"{place}, column {attribute.name!r}: {rule}, got {field[:40]!r}: fix it")

@@ -90,7 +90,7 @@ def _arrays_as_batch(arrays: dict[str, np.ndarray], name: str) -> Batch:
             f"got {', '.join(f'{k} {v.shape}' for k, v in list(arrays.items())[:8]) or 'none'}"
         )
     if weight is not None and not (weight.dtype.kind in "biuf" and np.all(weight >= 0)):
-        raise DataError(f"{name}: sample_weight must hold numbers of at least 0: mend it")
+        raise DataError(f"{name}: sample_weight must hold numbers of at least 0: fix it")
     for key, column in columns.items():
         if column.dtype.kind not in "biufUM":
             raise DataError(
