@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dgtrees.bandit.checks import number, shown
+from dgtrees.bandit.decision import Decision
 from dgtrees.bandit.intervals import (
     LEAST_ROWS,
     Ends,
@@ -21,7 +23,8 @@ from dgtrees.bandit.intervals import (
     ratio_interval,
 )
 from dgtrees.bandit.logs import Log
-from dgtrees.bandit.terms import Terms, largest_weight, terms_of, weights
+from dgtrees.bandit.policy import FinitePolicy, Policy
+from dgtrees.bandit.terms import Terms, compute_terms, largest_weight, weights
 
 __all__ = ["Estimate", "evaluate"]
 
@@ -76,7 +79,7 @@ class Estimate:
 
 
 def evaluate(
-    policy: Any,
+    policy: FinitePolicy | Policy[Decision] | ArrayLike,
     log: Log,
     method: str = "snips",
     *,
@@ -90,7 +93,7 @@ def evaluate(
 
     Parameters
     ----------
-    policy : object or array
+    policy : FinitePolicy, Policy or array
         Something with ``action_probabilities(X)``, shape (rows, n_actions), or with
         ``predict(X)``, the actions of shape (rows,) it takes for certain; or either array itself.
         Where both methods exist the first is used: pass ``policy.predict(log.X)`` to judge the
@@ -132,7 +135,7 @@ def evaluate(
     chances = _chances(policy, log)
     weight = weights(chances, log)
     with np.errstate(over="ignore", invalid="ignore"):
-        terms = terms_of(method, chances, log, ridge, folds, random_state)
+        terms = compute_terms(method, chances, log, ridge, folds, random_state)
         top = largest_weight(terms.weight, chances, log) if method != "dm" else terms.usual_weight()
         reach = np.abs(terms.weight).max() * (np.abs(terms.residual).max() + most - least)
         _refuse_thin(terms, method, log)
@@ -188,7 +191,7 @@ def _chances(policy: Any, log: Log) -> np.ndarray:
     else:
         given = np.asarray(policy)
     if given.ndim == 2:
-        return _checked_probabilities(given, log)
+        return _check_probabilities(given, log)
     if given.shape != (len(log),):
         raise ValueError(
             f"a policy must give actions of shape ({len(log)},) or probabilities of shape "
@@ -208,7 +211,7 @@ def _chances(policy: Any, log: Log) -> np.ndarray:
     return chances
 
 
-def _checked_probabilities(given: np.ndarray, log: Log) -> np.ndarray:
+def _check_probabilities(given: np.ndarray, log: Log) -> np.ndarray:
     if given.shape != (len(log), log.n_actions) or given.dtype.kind not in "fiu":
         raise ValueError(
             f"a policy's probabilities must be numbers of shape {(len(log), log.n_actions)}, "

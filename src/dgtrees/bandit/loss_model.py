@@ -12,7 +12,7 @@ import numpy as np
 
 from dgtrees.bandit.logs import Log
 
-__all__ = ["LossModel", "cross_fitted", "fitted"]
+__all__ = ["LossModel", "fit_models", "predict_across_folds"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class LossModel:
         return float(pull @ _penalty(len(mean), ridge) @ pull)
 
 
-def fitted(log: Log, ridge: float) -> list[LossModel]:
+def fit_models(log: Log, ridge: float) -> list[LossModel]:
     """The model of every action, from all rows."""
     centre, scale = _scales(log.X)
     design = _design(log.X, centre, scale)
@@ -68,7 +68,7 @@ def fitted(log: Log, ridge: float) -> list[LossModel]:
     return models
 
 
-def cross_fitted(log: Log, ridge: float, folds: int, seed: int) -> np.ndarray:
+def predict_across_folds(log: Log, ridge: float, folds: int, seed: int) -> np.ndarray:
     """Losses (rows, n_actions), each row predicted by models of the other folds' rows."""
     centre, scale = _scales(log.X)
     design = _design(log.X, centre, scale)

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dgtrees.bandit.logs import Log
-from dgtrees.bandit.loss_model import cross_fitted, fitted
+from dgtrees.bandit.loss_model import fit_models, predict_across_folds
 
-__all__ = ["Terms", "largest_weight", "terms_of", "weights"]
+__all__ = ["Terms", "compute_terms", "largest_weight", "weights"]
 
 _ROUNDING = 1e-5  # probabilities in float32 add up to 1 within 1e-6
 
@@ -68,7 +68,7 @@ def largest_weight(weight: np.ndarray, chances: np.ndarray, log: Log) -> float:
     return float(max(weight.max(), np.max(other[known] / rest[known], initial=0.0)))
 
 
-def terms_of(
+def compute_terms(
     method: str, chances: np.ndarray, log: Log, ridge: float, folds: int, seed: int
 ) -> Terms:
     """The terms of one method: "ips", "snips", "dm" or "dr"."""
@@ -83,7 +83,7 @@ def terms_of(
     if method == "snips":
         value = float(np.average(log.losses, weights=weight)) if weight.any() else np.nan
         return Terms(value, np.zeros(len(log)), weight, log.losses, unseen)
-    predicted = cross_fitted(log, ridge, folds, seed)
+    predicted = predict_across_folds(log, ridge, folds, seed)
     base = np.einsum("ij,ij->i", chances, predicted)
     residual = log.losses - predicted[np.arange(len(log)), log.actions]
     value = float(np.mean(base + weight * residual))
@@ -111,7 +111,7 @@ def _model_terms(chances: np.ndarray, log: Log, ridge: float) -> Terms:
     Residuals are those of a model without their own row, so that a model which has learnt its few
     rows by heart does not pass for a certain one. One row cannot be left out of one.
     """
-    models = fitted(log, ridge)
+    models = fit_models(log, ridge)
     design = models[0].design(log.X)  # the same for all actions
     base, weight, residual = np.zeros((3, len(log)))
     unseen = guessed = doubt = 0.0
