@@ -8,7 +8,11 @@ the marked ones a second time without data.
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+import dgtrees
+import shard_tables
 
 # Compiled kernels are slow the first time; timing is not what these tests are about.
 settings.register_profile("dgtrees", deadline=None, derandomize=True)
@@ -21,3 +25,16 @@ NOWHERE = str(Path(__file__).resolve().parent / "no-such-folder-of-data")
 
 def pytest_runtest_setup(item):
     os.environ["DGTREES_DATA"] = DATA if item.get_closest_marker("data") else NOWHERE
+
+
+@pytest.fixture(scope="session")
+def shards(tmp_path_factory):
+    """A folder of Parquet files, see `shard_tables`."""
+    return shard_tables.written(shard_tables.rows(), tmp_path_factory.mktemp("table") / "shards")
+
+
+@pytest.fixture(scope="session")
+def undisturbed(shards):
+    """What two workers learn from it if nothing happens to them."""
+    model = dgtrees.DGTClassifier(**shard_tables.OPTIONS)
+    return dgtrees.fit_shards(model, shards, "label", workers=2)

@@ -1,4 +1,4 @@
-"""Helpers of several test files."""
+"""Rows and a trainer for the tests of learn."""
 
 import numpy as np
 
