@@ -44,7 +44,7 @@ class Processes:
 
     def feed(self, rows: Examples, prepare: Callable[[Examples], Rows], seed: int) -> Feed:
         """This process's rows as the training loop takes them; `prepare` makes tensors."""
-        # Equal weights are left out: the plain mean that the loss is then is a cheaper step.
+        # Without weights, a loss of one's own may give one number for the whole batch.
         return prepare(rows).without_equal_weights()
 
     def synchronize(self, module: nn.Module) -> nn.Module:

@@ -94,6 +94,7 @@ class Trainer:
         """Train on, from the present weights, and keep the best; unchanged if it fails."""
         if self.recipe.noisy and self.noise is None:
             self.noise = NoisePool(self.generator, self.recipe.batch_size * train.X.shape[1])
+        # Training goes on in place: a fit that fails must leave a warm start where it was.
         before = (
             copy.deepcopy(self.module.state_dict()),
             copy.deepcopy(self.optimizer.state_dict()),
@@ -211,6 +212,7 @@ class Trainer:
         predict better for new rows than their neighbours: those stay.
         """
         visits = np.zeros(tree.n_leaves)
+        # Noise of its own for every process, and the same in every run.
         random = np.random.default_rng(self.processes.rank)
         size, relative = self.recipe.noise(n_rows, tree.n_features), self.recipe.relative_noise
         chunk = max(1, _CHUNK_VALUES // tree.n_features)
@@ -237,6 +239,7 @@ class Trainer:
         """One-hot classes or standardised values, (rows, outputs)."""
         if self.n_classes:
             return np.eye(self.n_classes)[examples.y.astype(np.int64)]
+        # A constant target has scale 0, which on the way back makes every leaf its mean.
         return (examples.y - self.y_center) / np.where(self.y_scale > 0, self.y_scale, 1.0)
 
     def _prepare(self, examples: Examples) -> _Part:

@@ -52,8 +52,6 @@ def _loop(
     builder: Any, start: Any, stop: Any, step: int, totals: list, add: Callable[[Any, list], list]
 ) -> list:
     """totals = add(i, totals) for i = start, start + step, .. below stop."""
-    # Written with phi nodes, because a Python loop would be unrolled and a variable on the stack
-    # would be stored and loaded again in every turn.
     entry = builder.block
     head, body, done = (builder.append_basic_block(name) for name in ("head", "dot", "end"))
     builder.branch(head)
