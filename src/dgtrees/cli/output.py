@@ -71,7 +71,7 @@ def load_model(path: str) -> Any:
 
 def load_fitted(path: str, command: str, instead: str) -> Any:
     """The estimator of a file that dgt fit wrote; `instead` is what Python has for policies."""
-    from dgtrees.bandit.learner import OnlineTree
+    from dgtrees.bandit.online_tree import OnlineTree
 
     fitted = load_model(path)
     if isinstance(fitted, OnlineTree):
