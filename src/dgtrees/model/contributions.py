@@ -211,7 +211,7 @@ def _along_paths(
         if not by_weight.any():  # the bias alone decides
             by_weight = np.ones(len(seen.names))
         for child, sign in ((tree.left[node], -1.0), (tree.right[node], 1.0)):
-            at = position(tree, int(child))
+            at = position(int(child), tree.n_nodes)
             here = passed.indices[passed.indptr[at] : passed.indptr[at + 1]]
             push = np.maximum(sign * seen.fold(away[here] * tree.weights[node]), 0.0)
             push = np.where(push.any(axis=1, keepdims=True), push, by_weight)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dgtrees.tree.topology import position
+
 __all__ = ["select"]
 
 
@@ -45,7 +47,7 @@ def select(
     # Top-down, level by level, so that the new numbers are in level order again.
     for node in kept:  # grows while we walk
         for new, side in zip(children, (left, right), strict=True):
-            child = int(stands_for[_position(int(side[node]), nodes)])
+            child = int(stands_for[position(int(side[node]), nodes)])
             if child < nodes:
                 new.append(len(kept))
                 kept.append(child)
@@ -63,7 +65,7 @@ def _stand_ins(
     nodes = len(left)
     stands_for = np.arange(len(reached))
     for node in range(nodes - 1, -1, -1):  # bottom-up: children have larger numbers
-        low, high = (_position(int(side[node]), nodes) for side in (left, right))
+        low, high = (position(int(side[node]), nodes) for side in (left, right))
         if not reached[low] or not reached[high]:
             stands_for[node] = stands_for[high if reached[high] else low]
         else:
@@ -71,7 +73,3 @@ def _stand_ins(
             if a >= 0 and b >= 0 and agree(a, b):
                 stands_for[node] = nodes + a
     return stands_for
-
-
-def _position(child: int, nodes: int) -> int:
-    return child if child >= 0 else nodes + ~child

@@ -104,9 +104,9 @@ def sides(height: int) -> np.ndarray:
     return 2 * ((leaf[None, :] >> (height - 1 - depth)) & 1) - 1
 
 
-def position(tree: ObliqueTree, child: int) -> int:
+def position(child: int, n_nodes: int) -> int:
     """A child pointer as an index among nodes, then leaves."""
-    return child if child >= 0 else tree.n_nodes + ~child
+    return child if child >= 0 else n_nodes + ~child
 
 
 def means_below(tree: ObliqueTree, at_leaf: np.ndarray, outputs: np.ndarray) -> np.ndarray:
@@ -118,7 +118,7 @@ def means_below(tree: ObliqueTree, at_leaf: np.ndarray, outputs: np.ndarray) -> 
     mean = np.concatenate([np.zeros((tree.n_nodes, outputs.shape[1])), outputs])
     mass = np.concatenate(tree.totals(np.asarray(at_leaf, dtype=float)))
     for node in range(tree.n_nodes - 1, -1, -1):
-        low, high = position(tree, tree.left[node]), position(tree, tree.right[node])
+        low, high = (position(side[node], tree.n_nodes) for side in (tree.left, tree.right))
         share = mass[high] / mass[node] if mass[node] > 0 else 0.5
         mean[node] = (1 - share) * mean[low] + share * mean[high]
     return mean

@@ -82,7 +82,7 @@ class Drawing:
                 continue
             parent = self.places[place.above]
             yes = int(self.tree.right[parent.child]) == place.child
-            share = self.mass[position(self.tree, place.child)] / max(self.mass[0], 1e-300)
+            share = self.mass[position(place.child, self.tree.n_nodes)] / max(self.mass[0], 1e-300)
             start, end = self.left(parent) + self.box_width, self.left(place)
             bend = start + _GAP  # long branches run straight along their own line
             self.ax.plot(

@@ -199,7 +199,7 @@ def _below(seen: Model, tree: ObliqueTree) -> Any:
     mean = means_below(tree, rows, outputs)
 
     def text(child: int) -> str:
-        found = mean[position(tree, child)]
+        found = mean[position(child, tree.n_nodes)]
         if classes is None:
             return ", ".join(f"{value:.3g}" for value in found[:3])
         likely = [k for k in np.argsort(-found, kind="stable")[:3] if found[k] >= 0.1]

@@ -70,7 +70,7 @@ class LeafTable:
 
     def _line(self, place: Place) -> None:
         drawing = self.drawing
-        index = position(drawing.tree, place.child)
+        index = position(place.child, drawing.tree.n_nodes)
         y = drawing.y(place)
         if self._has_bars:
             self._bar(self.outputs[index], y, place)
