@@ -82,7 +82,7 @@ def test_annealed_training_mixes_leaves_and_has_the_exact_gradient(seed, path, h
     for mine, other in zip(gradients(tree, tree(x), target), wanted, strict=True):
         torch.testing.assert_close(mine, other, atol=1e-10, rtol=1e-8)
     tree.eval()
-    np.testing.assert_allclose(tree(x).detach().numpy(), tree.harden().predict(x.numpy()))
+    np.testing.assert_allclose(tree(x).detach().numpy(), tree.to_tree().predict(x.numpy()))
 
 
 @given(seed=seeds, path=st.sampled_from(["sum", "product"]), height=st.integers(1, 5))
@@ -91,7 +91,7 @@ def test_margins_pick_one_leaf_and_pass_on_the_gradient_of_the_mixture(seed, pat
     tree.quantizer.set_progress(0.3)
     x, target = torch.randn(12, 5).double(), torch.randn(12, 3).double()
     output = tree(x)
-    np.testing.assert_allclose(output.detach().numpy(), tree.harden().predict(x.numpy()))
+    np.testing.assert_allclose(output.detach().numpy(), tree.to_tree().predict(x.numpy()))
     decisions = 2 * torch.sigmoid(tree.quantizer.steepness * tree.activations(x)) - 1
     mixture = reference.soft_leaves(decisions, path) @ tree.leaf_values.detach()
     # The loss's derivative at the leaf that was picked, carried to the decisions by the mixture.

@@ -65,7 +65,7 @@ def test_output_and_every_gradient_are_the_references(seed, height, n_layers, le
 def test_harden_predicts_as_the_layer_does(leaf, quantizer, n_layers):
     tree = make(1, n_layers=n_layers, hidden=6, quantizer=quantizer, leaf=leaf, max_depth=5).eval()
     x = torch.randn(300, 5).double()
-    np.testing.assert_allclose(tree(x).detach().numpy(), tree.harden().predict(x.numpy()))
+    np.testing.assert_allclose(tree(x).detach().numpy(), tree.to_tree().predict(x.numpy()))
 
 
 @pytest.mark.parametrize("n_layers", [1, 3])
@@ -74,7 +74,7 @@ def test_a_tree_of_height_0_is_its_leaf(n_layers):
     x = torch.randn(4, 3)
     tree(x).sum().backward()
     assert tree.leaf_values.grad.tolist() == [[4.0, 4.0]]
-    assert tree.harden().predict(x.numpy()).shape == (4, 2)
+    assert tree.to_tree().predict(x.numpy()).shape == (4, 2)
 
 
 def test_as_a_layer_it_passes_gradients_to_its_input():

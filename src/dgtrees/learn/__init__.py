@@ -6,20 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dgtrees.learn.loop import fit_tree
-    from dgtrees.learn.module import TrainableTree
     from dgtrees.learn.recipe import RECIPES, Recipe
     from dgtrees.learn.trainer import Trainer
 
 _HOMES = {
     "RECIPES": "recipe",
     "Recipe": "recipe",
-    "TrainableTree": "module",
     "Trainer": "trainer",
-    "fit_tree": "loop",
 }
 
-__all__ = ["RECIPES", "Recipe", "TrainableTree", "Trainer", "fit_tree"]
+__all__ = ["RECIPES", "Recipe", "Trainer"]
 
 
 if not TYPE_CHECKING:  # whose reader would believe that every name exists

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from dgtrees.errors import Problems
 
 if TYPE_CHECKING:
-    from dgtrees.learn.losses import Loss  # whose module loads torch
+    from dgtrees.nn.losses import Loss  # whose module loads torch
 
 __all__ = ["POLISH_PASSES", "QUANTIZER_NAMES", "RECIPES", "Recipe"]
 

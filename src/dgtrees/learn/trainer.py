@@ -1,24 +1,23 @@
 """Trainer: arrays in, `ObliqueTree` out.
 
-Owns what lies between a table of numbers and `fit_tree`: standardisation, seeds, tensors, and the
+Owns what lies between a table of numbers and the descent: standardisation, seeds, tensors, and the
 way back from a trained module to a tree on unscaled inputs and outputs. Estimators keep one to go
 on training (warm start, partial fit).
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
 
 import numpy as np
-import torch
 
 from dgtrees.learn import polish, refine
-from dgtrees.learn.loop import Callback, TrainingResult, fit_tree, make_module, make_optimizer
-from dgtrees.learn.noise import NoisePool
 from dgtrees.learn.processes import ALONE, Processes
 from dgtrees.learn.recipe import Recipe
-from dgtrees.learn.rows import Feed, Rows
+from dgtrees.learn.result import Callback, TrainingResult
+from dgtrees.learn.rows import Rows
 from dgtrees.learn.scaling import streamed_moments
 from dgtrees.learn.threads import one_thread
 from dgtrees.tables.examples import Examples
@@ -75,11 +74,9 @@ class Trainer:
         if not n_classes:
             values = processes.parts(first, lambda rows: (rows.y, rows.weight))
             self.y_center, self.y_scale = streamed_moments(values, "standard", processes)
-        self.generator = torch.Generator().manual_seed(seed)
         width = first.X.shape[1]
-        self.module = make_module(width, outputs, max_depth, leaf, recipe, self.generator)
-        self.optimizer = make_optimizer(self.module, recipe)
-        self.noise: NoisePool | None = None
+        descent: Any = import_module("dgtrees.nn.descent").LayerDescent
+        self.descent = descent(width, outputs, max_depth, leaf, recipe, seed, n_classes > 0)
         self.epochs = 0
         self.classes: list | None = None  # the labels behind class numbers, for whoever goes on
         self._importance = np.zeros(width)
@@ -92,15 +89,8 @@ class Trainer:
         callbacks: tuple[Callback, ...] = (),
     ) -> TrainingResult:
         """Train on, from the present weights, and keep the best; unchanged if it fails."""
-        if self.recipe.noisy and self.noise is None:
-            self.noise = NoisePool(self.generator, self.recipe.batch_size * train.X.shape[1])
         # Training goes on in place: a fit that fails must leave a warm start where it was.
-        before = (
-            copy.deepcopy(self.module.state_dict()),
-            copy.deepcopy(self.optimizer.state_dict()),
-            self.generator.get_state(),
-            self.constant,
-        )
+        before, constant = self.descent.state(), self.constant
         # A column may begin to vary in a later batch.
         varies = np.zeros(len(self.center))
         for differs in self.processes.parts(
@@ -109,24 +99,15 @@ class Trainer:
             varies = np.maximum(varies, differs)
         self.constant = self.constant & (self.processes.max(varies) == 0)
         try:
-            result = fit_tree(
-                self.module,
-                self._feed(train),
-                self.recipe,
-                classification=self.n_classes > 0,
-                validation=None if validation is None else self._feed(validation),
-                generator=self.generator,
-                optimizer=self.optimizer,
-                noise=self.noise,
-                epochs=epochs,
-                callbacks=callbacks,
-                processes=self.processes,
+            result: TrainingResult = self.descent.fit(
+                self._rows(train),
+                None if validation is None else self._rows(validation),
+                epochs,
+                callbacks,
             )
         except BaseException:
-            self.module.load_state_dict(before[0])
-            self.optimizer.load_state_dict(before[1])
-            self.generator.set_state(before[2])
-            self.constant = before[3]
+            self.descent.restore(before)
+            self.constant = constant
             raise
         self.epochs += result.n_epochs
         return result
@@ -194,8 +175,7 @@ class Trainer:
         return refine.normalize(self._importance)
 
     def _tree(self) -> ObliqueTree:
-        with one_thread():
-            tree = self.module.harden()
+        tree = self.descent.tree()
         # A column that never varied taught its weights nothing: they are still random.
         weights = np.where(self.constant, 0.0, tree.weights)
         slopes = tree.leaf_weights
@@ -252,15 +232,12 @@ class Trainer:
         weight, rows = self.processes.sum(total)
         return int(rows), weight / rows
 
-    def _feed(self, examples: Examples) -> Feed:
-        _, mean = self._size(examples)
-        return self.processes.feed(examples, lambda rows: self._tensors(rows, mean), self.seed)
-
-    def _tensors(self, examples: Examples, mean_weight: float) -> Rows:
-        X = torch.from_numpy(self._standardize(examples.X))
+    def _rows(self, examples: Examples) -> Rows:
+        X = self._standardize(examples.X)
         if self.n_classes:
-            y = torch.from_numpy(np.asarray(examples.y, dtype=np.int64))
+            y = np.asarray(examples.y, dtype=np.int64)
         else:
-            y = torch.from_numpy(self._targets(examples).astype(np.float32))
-        weight = (examples.weight / mean_weight).astype(np.float32)
-        return Rows(X, y, torch.from_numpy(weight))
+            y = self._targets(examples).astype(np.float32)
+        weight = (examples.weight / examples.weight.mean()).astype(np.float32)
+        # Without weights, a loss of one's own may give one number for the whole batch.
+        return Rows(X, y, None if (weight == weight[0]).all() else weight)

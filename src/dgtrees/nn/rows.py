@@ -1,20 +1,20 @@
-"""Rows: encoded, standardised rows as tensors, and what the training loop asks of any rows."""
+"""TensorRows: encoded, standardised rows as tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
-__all__ = ["Feed", "Rows"]
+from dgtrees.learn.rows import Rows
+
+__all__ = ["TensorRows"]
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Encoded rows with their targets and weights (mean weight 1)."""
+class TensorRows:
+    """Rows with their targets and weights (mean weight 1)."""
 
     X: Tensor
     y: Tensor
@@ -23,48 +23,13 @@ class Rows:
     def __len__(self) -> int:
         return self.X.shape[0]
 
-    def take(self, rows: Tensor) -> Rows:
+    @classmethod
+    def of(cls, rows: Rows) -> TensorRows:
+        """The same numbers, in the same memory."""
+        weight = None if rows.weight is None else torch.from_numpy(rows.weight)
+        return cls(torch.from_numpy(rows.X), torch.from_numpy(rows.y), weight)
+
+    def take(self, rows: Tensor) -> TensorRows:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
-        return Rows(self.X[rows], self.y[rows], weight)
-
-    def without_equal_weights(self) -> Rows:
-        """The same rows, without weights where all of them are equal."""
-        if self.weight is None or not bool((self.weight == self.weight[0]).all()):
-            return self
-        return Rows(self.X, self.y)
-
-    def batches(
-        self, size: int, generator: torch.Generator, epoch: int, done: int
-    ) -> Iterator[tuple[Rows, float]]:
-        """All rows in random batches, each with its share of the rows in the epoch's loss."""
-        for rows in list(torch.randperm(len(self), generator=generator).split(size))[done:]:
-            yield self.take(rows), float(len(rows))
-
-    def n_batches(self, size: int) -> int:
-        """Number of batches of so many rows."""
-        return -(-len(self) // size)
-
-    def scores(self, measure: Callable[[Rows], dict[str, float]]) -> dict[str, float]:
-        """What `measure` says of all rows."""
-        return measure(self)
-
-
-class Feed(Protocol):
-    """Where the training loop takes rows from: `Rows` in memory, or what `Processes.feed` gives.
-
-    Its length is the number of rows of all processes together.
-    """
-
-    def __len__(self) -> int: ...
-
-    def n_batches(self, size: int) -> int:
-        """Steps of an epoch, the same for all processes."""
-
-    def batches(
-        self, size: int, generator: torch.Generator, epoch: int, done: int
-    ) -> Iterator[tuple[Rows, float]]:
-        """Batches of an epoch without the first `done`, and how many rows each stands for."""
-
-    def scores(self, measure: Callable[[Rows], dict[str, float]]) -> dict[str, float]:
-        """What `measure` says of the rows of all processes."""
+        return TensorRows(self.X[rows], self.y[rows], weight)
