@@ -1,6 +1,7 @@
 """Trees that mix their leaves while training (torch): PAT's, and TEL's, which always do.
 
-Both are `TrainableTree` with one layer and the product of decisions along a path; they differ in what a node's decision is and in what weighs the leaves.
+Both are `TrainableTree` with one layer and the product of decisions along a path; they differ in
+what a node's decision is and in what weighs the leaves.
 """
 
 from __future__ import annotations
