@@ -2,7 +2,7 @@
 
 import torch
 
-from dgtrees.learn.losses import cross_entropy
+from dgtrees.nn.losses import cross_entropy
 
 
 def test_label_smoothing_is_torchs():
