@@ -76,7 +76,8 @@ class Trainer:
             self.y_center, self.y_scale = streamed_moments(values, "standard", processes)
         width = first.X.shape[1]
         descent: Any = import_module("dgtrees.nn.descent").LayerDescent
-        self.descent = descent(width, outputs, max_depth, leaf, recipe, seed, n_classes > 0)
+        self.descent: Any = descent(width, outputs, max_depth, leaf, recipe, seed, n_classes > 0)
+        self.module = self.descent.layer
         self.epochs = 0
         self.classes: list | None = None  # the labels behind class numbers, for whoever goes on
         self._importance = np.zeros(width)

@@ -58,9 +58,7 @@ def make_layer(
 
 def make_optimizer(layer: TrainableTree, recipe: Recipe) -> torch.optim.Optimizer:
     """The recipe's optimiser, with leaves in a group of their own."""
-    leaves = layer.leaf_parameters()
-    ids = {id(p) for p in leaves}
-    nodes = [p for p in layer.parameters() if id(p) not in ids]
+    leaves, nodes = layer.leaf_parameters(), layer.node_parameters()
     groups: list[dict[str, Any]] = [
         {"params": leaves, "part": "leaves", "weight_decay": 0.0},
         {"params": nodes, "part": "nodes", "weight_decay": recipe.weight_decay},
