@@ -56,9 +56,7 @@ class DiskBatches:
         """Steps of an epoch: every worker has at least a row for each."""
         return min(-(-len(self) // size), int(self.counts.min()))
 
-    def batches(
-        self, size: int, seed: int, epoch: int, done: int
-    ) -> Iterator[tuple[Rows, float]]:
+    def batches(self, size: int, seed: int, epoch: int, done: int) -> Iterator[tuple[Rows, float]]:
         """This worker's part of every batch, weighted so that the mean over workers is right."""
         steps, key = self.n_batches(size), [seed, epoch, self.workers.rank]
         for first, last, rows, order in self._windows(steps, key, done):

@@ -247,4 +247,3 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         if not getattr(self, "_skl_callbacks", None):
             return ()
         return (EpochTasks(self, n_epochs, lambda: {"model_": self._finished((tree(),))}),)
-

@@ -103,7 +103,5 @@ def loss_gradient(
 ):
     """Weighted sum of losses of the rows first .. first + rows - 1, and the gradient."""
     if kind == CROSS_ENTROPY:
-        return _cross_entropy(
-            outputs, first, rows, K, classes, weights, batch, smoothing, gradient
-        )
+        return _cross_entropy(outputs, first, rows, K, classes, weights, batch, smoothing, gradient)
     return _of_values(kind, outputs, first, rows, K, values, weights, batch, gradient)

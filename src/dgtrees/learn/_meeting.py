@@ -58,9 +58,7 @@ def _read(_typing, counters, place):  # type: ignore[no-untyped-def]
     """A counter's present value, and everything that was written before it was set."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load_atomic(
-            _counter(context, builder, signature, args), "acquire", align=8
-        )
+        return builder.load_atomic(_counter(context, builder, signature, args), "acquire", align=8)
 
     return types.int64(counters, types.int64), codegen
 

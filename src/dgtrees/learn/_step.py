@@ -192,13 +192,9 @@ def _backward_rows(blas, P, layout, buffers, first, rows, padded, how, work):
     H, at = buffers.hidden, layout.hidden_at[last] + first
     left, right, apart = layout.left, layout.right, layout.block_rows
     if how.form == LOCAL:
-        local_gradient(
-            H, at, stride, padded, left, right, how, layout.depth, work, scores, apart
-        )
+        local_gradient(H, at, stride, padded, left, right, how, layout.depth, work, scores, apart)
     else:
-        tree_gradient(
-            H, at, stride, padded, left, right, how, layout.depth, work, scores, apart
-        )
+        tree_gradient(H, at, stride, padded, left, right, how, layout.depth, work, scores, apart)
     for i in range(last, layout.prefix - 1, -1):
         width, before, W = layout.widths[i], layout.widths[i - 1], layout.weights_at[i]
         to = layout.hidden_at[i - 1] + first
@@ -288,9 +284,7 @@ def _layer_gradients(blas, P, G, layout, buffers, q, rows):
         _chain_down(blas, P, G, layout, buffers, top, first, last)
         before, W = layout.widths[top - 1], layout.weights_at[top] + first * layout.widths[top - 1]
         to = q * before * D
-        multiply(
-            blas, 1, 0, before, D, count, P, W, before, E, up, D, buffers.partial, to, D
-        )
+        multiply(blas, 1, 0, before, D, count, P, W, before, E, up, D, buffers.partial, to, D)
 
 
 @njit(nogil=True, cache=True)
@@ -424,9 +418,7 @@ def backward(blas, P, G, layout, buffers, how, rows):
     for block in range(-(-rows // size)):
         first = block * size
         count, filled = min(size, rows - first), min(size, padded - first)
-        _backward_rows(
-            blas, P, layout, buffers, first, count, filled, decisions, buffers.work[0]
-        )
+        _backward_rows(blas, P, layout, buffers, first, count, filled, decisions, buffers.work[0])
     for q in range(layout.slices):
         _layer_gradients(blas, P, G, layout, buffers, q, padded)
         _leaf_gradients(G, layout, buffers, q, rows)
@@ -437,9 +429,7 @@ def backward(blas, P, G, layout, buffers, how, rows):
 def update_all(P, G, M, V, average, layout, how, rate, leaf_rate, step, share, limits):
     """Penalties, clipping and the optimiser's step, by one thread."""
     _finish_gradient(P, G, layout, how, limits)
-    _update_part(
-        P, G, M, V, average, layout, how, limits[0], rate, leaf_rate, step, share, 0, 1
-    )
+    _update_part(P, G, M, V, average, layout, how, limits[0], rate, leaf_rate, step, share, 0, 1)
 
 
 @njit(nogil=True, cache=True)
@@ -471,8 +461,8 @@ def epoch(
 ):
     """One thread's part of a pass over the rows in the given order, in steps of a batch.
 
-    Sums of losses are added to `buffers.losses`, block by block. `done` steps were made before, `averaged` of them
-    in this run.
+    Sums of losses are added to `buffers.losses`, block by block. `done` steps were made before,
+    `averaged` of them in this run.
     """
     n, K, D = order.shape[0], layout.n_outputs, layout.n_features + 1
     size, work = layout.block_rows, buffers.work[thread]

@@ -473,9 +473,7 @@ class Run:
         buffers, layout, P = self.buffers, self.layout, self.descent.parameters
         rows, d, K = len(batch), layout.n_features, layout.n_outputs
         if rows > layout.batch_rows:
-            raise ValueError(
-                f"a batch must have at most {layout.batch_rows} rows here, got {rows}"
-            )
+            raise ValueError(f"a batch must have at most {layout.batch_rows} rows here, got {rows}")
         inputs = buffers.inputs[: rows * (d + 1)].reshape(rows, d + 1)
         inputs[:, :d], inputs[:, d] = self._blur(batch.X, place), 1.0
         _step.forward(SGEMM, P.values, layout, buffers, settings, rows, _meeting.new_meeting())

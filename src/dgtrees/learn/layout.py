@@ -175,9 +175,7 @@ def node_arrays(layout: Layout, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     In float64: rounding the product to float32 would move boundaries, and rows across them.
     """
     before, product = layout.n_features + 1, None
-    for width, at, bias_at in zip(
-        layout.widths, layout.weights_at, layout.biases_at, strict=True
-    ):
+    for width, at, bias_at in zip(layout.widths, layout.weights_at, layout.biases_at, strict=True):
         W = P[at : at + width * before].reshape(width, before).astype(np.float64)
         product = W if product is None else W @ product
         if bias_at >= 0:

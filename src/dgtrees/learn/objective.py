@@ -44,10 +44,7 @@ class Objective:
         assert self.name is not None
         return loss_of_rows(self.name, prediction, target, self.smoothing)
 
-
-    def gradient(
-        self, prediction: np.ndarray, target: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def gradient(self, prediction: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Losses, and the gradient of every row's with respect to its prediction."""
         if self.custom is not None:
             return self.custom(prediction.copy(), target)

@@ -269,7 +269,9 @@ class _Work:
         outputs = values[leaves]
         if slopes is not None:
             outputs = np.empty((len(rows), values.shape[1]))
-            partial_routes.linear_outputs(self.X[rows], 0, len(rows), leaves, values, slopes, outputs)
+            partial_routes.linear_outputs(
+                self.X[rows], 0, len(rows), leaves, values, slopes, outputs
+            )
         return _losses(outputs, self.target[rows], self.settings.loss) * self.weight[rows]
 
     # Leaves

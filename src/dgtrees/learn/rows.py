@@ -37,9 +37,7 @@ class Rows:
         """The random order of an epoch: a function of seed and epoch alone."""
         return np.random.default_rng([seed, epoch]).permutation(len(self))
 
-    def batches(
-        self, size: int, seed: int, epoch: int, done: int
-    ) -> Iterator[tuple[Rows, float]]:
+    def batches(self, size: int, seed: int, epoch: int, done: int) -> Iterator[tuple[Rows, float]]:
         """All rows in random batches, each with its share of the rows in the epoch's loss."""
         order = self.order(seed, epoch)
         for start in range(done * size, len(self), size):
@@ -66,9 +64,7 @@ class Feed(Protocol):
     def n_batches(self, size: int) -> int:
         """Steps of an epoch, the same for all processes."""
 
-    def batches(
-        self, size: int, seed: int, epoch: int, done: int
-    ) -> Iterator[tuple[Rows, float]]:
+    def batches(self, size: int, seed: int, epoch: int, done: int) -> Iterator[tuple[Rows, float]]:
         """Batches of an epoch without the first `done`, and how many rows each stands for."""
 
     def scores(self, measure: Callable[[Rows], dict[str, float]]) -> dict[str, float]:

@@ -63,9 +63,9 @@ def draw_parameters(layout: Layout, start: Start, random: np.random.Generator) -
         before = int(width)
     if start.bias is not None:
         if last == 0:
-            P[: layout.widths[0] * (layout.n_features + 1)].reshape(
-                -1, layout.n_features + 1
-            )[:, -1] = start.bias
+            P[: layout.widths[0] * (layout.n_features + 1)].reshape(-1, layout.n_features + 1)[
+                :, -1
+            ] = start.bias
         else:
             at = layout.biases_at[last]
             P[at : at + len(start.bias)] = start.bias

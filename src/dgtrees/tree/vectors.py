@@ -11,7 +11,16 @@ from typing import Any
 
 from llvmlite import ir
 
-__all__ = ["SATURATED", "WIDTH", "Lanes", "exp_both_ways", "load", "spread", "store", "tanh_and_slope"]
+__all__ = [
+    "SATURATED",
+    "WIDTH",
+    "Lanes",
+    "exp_both_ways",
+    "load",
+    "spread",
+    "store",
+    "tanh_and_slope",
+]
 
 WIDTH = 16
 """Lanes of a vector: two or one registers of today's CPUs."""
@@ -80,9 +89,7 @@ def _constant(value: float) -> Any:
 
 def spread(builder: Any, number: Any) -> Lanes:
     """One number in all lanes."""
-    first = builder.insert_element(
-        ir.Constant(_FLOATS, ir.Undefined), number, ir.Constant(_INT, 0)
-    )
+    first = builder.insert_element(ir.Constant(_FLOATS, ir.Undefined), number, ir.Constant(_INT, 0))
     everywhere = ir.Constant(_INTS, [0] * WIDTH)
     return Lanes(
         builder, builder.shuffle_vector(first, ir.Constant(_FLOATS, ir.Undefined), everywhere)
