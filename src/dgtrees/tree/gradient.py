@@ -240,6 +240,8 @@ def tree_gradient(
     `depth` is that of the tree. For the forms of sum and product; `local_gradient` does the other.
     """
     nodes = left.shape[0]
+    if nodes == 0:
+        return
     slopes, rights, norms, values = 0, nodes * WIDTH, 2 * nodes * WIDTH, 3 * nodes * WIDTH
     one = 4 * nodes * WIDTH  # the norm of a leaf, and two vectors that nobody reads
     unread = one + WIDTH
@@ -307,6 +309,8 @@ def local_gradient(
     `depth` is that of the tree; `rows` need not be a multiple of 16.
     """
     nodes = left.shape[0]
+    if nodes == 0:
+        return
     passed = np.empty((rows, depth), np.int32)
     slopes = np.empty((rows, depth), np.float32)
     for j in range(rows):
