@@ -1,0 +1,5 @@
+"""placeholder"""
+
+
+def write(results, docs):
+    return []
