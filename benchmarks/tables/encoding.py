@@ -50,6 +50,6 @@ def _spread(rows: pd.DataFrame, dates: tuple[str, ...]) -> pd.DataFrame:
     for name in dates:
         moment = pd.to_datetime(rows[name])
         parts[f"{name}, days"] = (moment - pd.Timestamp(0)) / pd.Timedelta(days=1)
-        for part in ("month", "weekday", "hour"):
+        for part in ("month", "day_of_week", "hour"):
             parts[f"{name}, {part}"] = getattr(moment.dt, part)
     return rows.drop(columns=list(dates)).assign(**parts)

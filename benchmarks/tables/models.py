@@ -41,12 +41,15 @@ class Contestant:
     ----------
     make : callable(task, seed)
         An unfitted estimator. Ours take tables as they are, all others numbers.
+    about : str
+        What is fitted, in a few words.
     package : str
         Whose version a record states.
     """
 
     title: str
     make: Callable[[str, int], Any]
+    about: str
     package: str = "scikit-learn"
 
     @property
@@ -93,32 +96,54 @@ def _linear(task: str, seed: int) -> Any:
 
 
 CONTESTANTS = {
-    "dgt": Contestant("DGT", _pick(dgtrees.DGTClassifier, dgtrees.DGTRegressor), "dgtrees"),
+    "dgt": Contestant(
+        "DGT",
+        _pick(dgtrees.DGTClassifier, dgtrees.DGTRegressor),
+        "one oblique tree of this library, defaults",
+        "dgtrees",
+    ),
     "dgt-linear": Contestant(
         "DGT, linear leaves",
         _pick(dgtrees.DGTClassifier, dgtrees.DGTRegressor, leaf="linear"),
+        'the same with leaf="linear"',
         "dgtrees",
     ),
     "dgt-forest": Contestant(
         "DGT-Forest",
         _pick(dgtrees.DGTForestClassifier, dgtrees.DGTForestRegressor, n_jobs=1),
+        "a forest of this library, defaults",
         "dgtrees",
     ),
-    "cart": Contestant("CART, tuned", _cart),
-    "linear": Contestant("Linear, tuned", _linear),
+    "cart": Contestant(
+        "CART",
+        _cart,
+        "one tree; leaves and rows a leaf by grid search of 24, five folds",
+    ),
+    "linear": Contestant(
+        "Linear",
+        _linear,
+        "logistic or ridge regression on scaled columns; penalty by cross-validation",
+    ),
     "forest": Contestant(
         "Random forest",
         _pick(RandomForestClassifier, RandomForestRegressor, n_estimators=300),
+        "300 trees, otherwise defaults",
     ),
     "xgboost": Contestant(
-        "XGBoost", _pick(xgboost.XGBClassifier, xgboost.XGBRegressor, n_jobs=1), "xgboost-cpu"
+        "XGBoost",
+        _pick(xgboost.XGBClassifier, xgboost.XGBRegressor, n_jobs=1),
+        "defaults",
+        "xgboost-cpu",
     ),
     "lightgbm": Contestant(
         "LightGBM",
         _pick(lightgbm.LGBMClassifier, lightgbm.LGBMRegressor, n_jobs=1, verbose=-1),
+        "defaults",
         "lightgbm",
     ),
     "histogram": Contestant(
-        "Histogram boosting", _pick(HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+        "HistGB",
+        _pick(HistGradientBoostingClassifier, HistGradientBoostingRegressor),
+        "HistGradientBoosting, defaults",
     ),
 }
