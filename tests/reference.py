@@ -175,3 +175,111 @@ class DenseTree(torch.nn.Module):
         decisions = StraightThroughSign.apply(self.nodes(x))
         q = torch.softmax(decisions @ self.paths, dim=1)
         return HardestLeaf.apply(q) @ self.leaves
+
+
+# Trees of any topology, in plain NumPy
+
+
+def random_topology(nodes: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
+    """Children of a random binary tree whose parents come first, and its depth."""
+    left, right = np.zeros(nodes, np.int32), np.zeros(nodes, np.int32)
+    depth = np.zeros(nodes, int)
+    open_places = []
+    for node in range(nodes):
+        if node:
+            parent, side = open_places.pop(rng.integers(len(open_places)))
+            (left if side == 0 else right)[parent] = node
+            depth[node] = depth[parent] + 1
+        open_places += [(node, 0), (node, 1)]
+    for leaf, (parent, side) in enumerate(open_places):
+        (left if side == 0 else right)[parent] = ~leaf
+    return left, right, int(depth.max()) + 1 if nodes else 0
+
+
+def paths(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """-1, 0 or 1 for every node and leaf: whether, and on which side, the leaf lies below it."""
+    matrix = np.zeros((len(left), len(left) + 1))
+
+    def walk(child: int, above: list[tuple[int, int]]) -> None:
+        if child < 0:
+            for node, side in above:
+                matrix[node, ~child] = side
+            return
+        walk(int(left[child]), [*above, (child, -1)])
+        walk(int(right[child]), [*above, (child, 1)])
+
+    walk(0 if len(left) else -1, [])
+    return matrix
+
+
+def hard_leaf(activations: np.ndarray, left: np.ndarray, right: np.ndarray, node: int = 0) -> int:
+    """Leaf that a row with these activations (nodes,) reaches from a node or ``~leaf``."""
+    if not len(left):
+        return 0
+    while node >= 0:
+        node = int(right[node] if activations[node] >= 0 else left[node])
+    return ~node
+
+
+def decide(a, quantizer, scale, steepness, window):
+    """Soft decisions and their slopes."""
+    if quantizer == "margin":
+        t = np.tanh(0.5 * steepness * a)
+        slope = np.where(np.abs(0.5 * steepness * a) >= 9, 0.0, 1 - t * t)
+        return scale * t, scale * 0.5 * steepness * slope
+    return scale * np.where(a >= 0, 1.0, -1.0), window * (np.abs(a) <= 1)
+
+
+def activation_gradient(a, scores, left, right, form, quantizer, scale, steepness, window):
+    """d sum_l q_l scores_l / d a for one row, by the definition of q: dense, leaf by leaf."""
+    d, slope = decide(a, quantizer, scale, steepness, window)
+    sides = paths(left, right)
+    if form == "local":
+        gradient, node = np.zeros(len(left)), 0 if len(left) else -1
+        while node >= 0:
+            ends = [scores[hard_leaf(a, left, right, int(side[node]))] for side in (left, right)]
+            gradient[node] = (ends[1] - ends[0]) / 2
+            node = int(right[node] if a[node] >= 0 else left[node])
+        return slope * gradient
+    if form == "sum":
+        weight = np.exp(d @ sides)
+        q = weight / weight.sum()
+        return slope * (sides @ (q * (scores - q @ scores)))
+    factor = np.where(sides != 0, (1 + d[:, None] * sides) / 2, 1.0)
+    gradient = np.zeros(len(left))
+    for n in range(len(left)):
+        others = np.prod(np.delete(factor, n, axis=0), axis=0)
+        gradient[n] = (sides[n] / 2 * others * scores).sum()
+    return slope * gradient
+
+
+def step_gradient(layers, values, slopes, left, right, X, loss_slopes, decisions):
+    """Gradients of one step: layers [(W, bias or None)], leaves' values and slopes, rows X.
+
+    `loss_slopes` is a function of outputs (rows, outputs) giving the loss's gradient there.
+    Returns outputs, gradients of the layers' weights and biases, of values and of slopes.
+    """
+    hidden = [X]
+    for W, bias in layers:
+        hidden.append(hidden[-1] @ W.T + (0 if bias is None else bias))
+    a = hidden[-1]
+    at = np.array([hard_leaf(row, left, right) for row in a])
+    all_outputs = values[None] + np.einsum("lkd,nd->nlk", slopes, X)
+    outputs = all_outputs[np.arange(len(X)), at]
+    g = loss_slopes(outputs)
+    scores = np.einsum("nlk,nk->nl", all_outputs, g)
+    if decisions.get("scaled"):
+        decisions = decisions | {"scale": decisions["scale"] * np.abs(a).mean()}
+    told = {name: value for name, value in decisions.items() if name != "scaled"}
+    back = np.array(
+        [activation_gradient(a[i], scores[i], left, right, **told) for i in range(len(X))]
+    ).reshape(a.shape)
+    grad_values, grad_slopes = np.zeros_like(values), np.zeros_like(slopes)
+    for i, leaf in enumerate(at):
+        grad_values[leaf] += g[i]
+        grad_slopes[leaf] += g[i][:, None] * X[i]
+    grads = []
+    for (W, bias), below in zip(layers[::-1], hidden[-2::-1], strict=True):
+        grads.append((back.T @ below, None if bias is None else back.sum(axis=0)))
+        back = back @ W
+    return outputs, grads[::-1], grad_values, grad_slopes

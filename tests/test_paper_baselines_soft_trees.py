@@ -49,7 +49,7 @@ def test_in_evaluation_it_is_its_hard_tree():
     x = torch.randn(200, 4, generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         np.testing.assert_allclose(
-            annealed(x).numpy(), annealed.harden().predict(x.numpy()), atol=1e-6
+            annealed(x).numpy(), annealed.to_tree().predict(x.numpy()), atol=1e-6
         )
 
 

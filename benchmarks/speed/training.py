@@ -12,7 +12,7 @@ from rich.table import Table
 from tests import reference
 
 from benchmarks.speed.timing import side_by_side
-from dgtrees.learn import TrainableTree
+from dgtrees.nn import TrainableTree
 
 STEPS = ((6, 7, 54, ""), (8, 10, 16, "3x"), (10, 26, 16, "6x"))
 """Height, classes, features, and how many times faster a step has to be."""
@@ -42,7 +42,8 @@ def steps(rounds: int) -> list[dict]:
     for height, classes, d, goal in STEPS:
         x, y = torch.randn(128, d), torch.randint(classes, (128,))
         dense = training_step(reference.DenseTree(d, classes, height), x, y)
-        ours = training_step(TrainableTree(d, classes, height), x, y)
+        tree = TrainableTree(d, classes, height, 1, quantizer="sign", softmax_scale=1.0)
+        ours = training_step(tree, x, y)
         theirs, mine, ratio = side_by_side(dense, ours, 2 * rounds, time.thread_time)
         what = f"step, h={height} K={classes} d={d}"
         found.append({"what": what, "against": "dense autograd", "theirs_seconds": theirs,

@@ -67,6 +67,7 @@ _KINDS = (
     "DGTContinuousBandit",
     "TAOClassifier",
     "TAORegressor",
+    "Model",
 )
 
 __all__ = [

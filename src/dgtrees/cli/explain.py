@@ -58,7 +58,7 @@ def explain(
         "model and table cannot both come from standard input: give a file",
     )
     problems.settle()
-    instead = "explain(policy, x, background=X) looks at a policy"
+    instead = "explain(model, x, background=X) looks at any model"
     fitted = load_fitted(model, "explain", instead)
     finished = model_of(fitted)
     reading = o.reading_options(format, delimiter, header, encoding, decimal)

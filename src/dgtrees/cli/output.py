@@ -69,12 +69,16 @@ def load_model(path: str) -> Any:
         return dgtrees.load(file)
 
 
-def load_fitted(path: str, command: str, instead: str) -> Any:
-    """The estimator of a file that dgt fit wrote; `instead` is what Python has for policies."""
+def load_fitted(path: str, command: str, instead: str, bare: bool = False) -> Any:
+    """The estimator of a file that dgt fit wrote; `instead` is what Python has for others.
+
+    A `bare` model, which knows no table, is enough for those that read none.
+    """
     from dgtrees.bandit.online_tree import OnlineTree
+    from dgtrees.model.model import Model
 
     fitted = load_model(path)
-    if isinstance(fitted, OnlineTree):
+    if isinstance(fitted, OnlineTree) or (isinstance(fitted, Model) and not bare):
         raise ValueError(
             f"dgt {command} takes a model that dgt fit wrote, got a {type(fitted).__name__}: in "
             f"Python, {instead}"

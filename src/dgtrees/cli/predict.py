@@ -11,7 +11,7 @@ import typer
 
 from dgtrees.cli import options as o
 from dgtrees.cli.file_checks import check_files
-from dgtrees.cli.output import load_model, report, said, writing
+from dgtrees.cli.output import load_fitted, report, said, writing
 from dgtrees.errors import Problems
 
 __all__ = ["as_fitted", "batches_for", "predict"]
@@ -55,7 +55,7 @@ def predict(
         "model and table cannot both come from standard input: give a file",
     )
     problems.settle()
-    fitted = load_model(model)
+    fitted = load_fitted(model, "predict", "load(file) has predict, or decide")
     classes = getattr(fitted, "classes_", None)
     if proba and classes is None:
         raise ValueError("--proba is for classification, and this model predicts values: drop it")

@@ -48,7 +48,7 @@ def show(
     problems.require(weights >= 1, f"--weights must be at least 1, got {weights}")
     problems.settle()
     instead = "export_text(policy) and plot_tree(policy) show a policy"
-    fitted = model_of(load_fitted(model, "show", instead))
+    fitted = model_of(load_fitted(model, "show", instead, bare=True))
     shown, rows, name = _tree_of(fitted, tree)
     look = {
         "feature_names": fitted.encoded_names,
@@ -83,15 +83,18 @@ def _heading(fitted: Model, path: str, shown: str) -> str:
     forest, task, classes = fitted.forest, fitted.answer.task, fitted.answer.names or []
     if classes:
         task += f": {', '.join(classes[:8])}{', ...' if len(classes) > 8 else ''}"
-    shares = np.asarray(fitted.facts.importances)
-    order = np.argsort(-shares, kind="stable")[:5]
-    important = ", ".join(f"{fitted.names[j]} {shares[j]:.0%}" for j in order)
+    shares = fitted.facts.importances
+    important = []
+    if shares is not None:
+        order = np.argsort(-shares, kind="stable")[:5]
+        listed = ", ".join(f"{fitted.names[j]} {shares[j]:.0%}" for j in order)
+        important = [f"most important: {listed}"]
     return "\n".join(
         [
             f"{path}: {fitted.kind}, {task}",
             f"{len(fitted.names)} columns, depth {forest.depth}, {forest.n_leaves} leaves, "
             f"at most {forest.flops:,} multiply-adds a prediction",
-            f"most important: {important}",
+            *important,
             *([f"{shown}:"] if shown else []),
         ]
     )
@@ -99,7 +102,7 @@ def _heading(fitted: Model, path: str, shown: str) -> str:
 
 def _as_json(fitted: Model, tree: ObliqueTree, rows: Any) -> dict[str, Any]:
     """The whole tree as plain values: every number of it, and what it refers to."""
-    labels = fitted.answer.labels
+    labels, shares = fitted.answer.labels, fitted.facts.importances
 
     def child(index: int) -> dict[str, int]:
         return {"leaf": ~index} if index < 0 else {"node": index}
@@ -110,7 +113,7 @@ def _as_json(fitted: Model, tree: ObliqueTree, rows: Any) -> dict[str, Any]:
         "columns": {column.name: column.kind for column in fitted.columns},
         "features": fitted.encoded_names,
         "classes": None if labels is None else labels.tolist(),
-        "importances": np.asarray(fitted.facts.importances).tolist(),
+        "importances": None if shares is None else shares.tolist(),
         "depth": tree.depth,
         "nodes": [
             {

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from dgtrees.learn.rows import Rows
 from dgtrees.tables.examples import Examples
@@ -35,7 +34,7 @@ class DiskBatches:
     rows : Examples
         This worker's rows.
     prepare : callable
-        From such rows to standardised tensors with weights.
+        From such rows to standardised ones with weights.
     workers : Workers
     seed : int
     """
@@ -57,13 +56,9 @@ class DiskBatches:
         """Steps of an epoch: every worker has at least a row for each."""
         return min(-(-len(self) // size), int(self.counts.min()))
 
-    def batches(
-        self, size: int, generator: torch.Generator, epoch: int, done: int
-    ) -> Iterator[tuple[Rows, float]]:
+    def batches(self, size: int, seed: int, epoch: int, done: int) -> Iterator[tuple[Rows, float]]:
         """This worker's part of every batch, weighted so that the mean over workers is right."""
-        steps, key = self.n_batches(size), [self.seed, epoch, self.workers.rank]
-        if done == 0:  # noise is drawn from here on, and must not depend on earlier epochs either
-            generator.manual_seed(int(np.random.SeedSequence(key).generate_state(1)[0]))
+        steps, key = self.n_batches(size), [seed, epoch, self.workers.rank]
         for first, last, rows, order in self._windows(steps, key, done):
             begin = self._edges(first, steps)[self.workers.rank]
             for step in range(max(first, done), last):
@@ -71,7 +66,8 @@ class DiskBatches:
                 own = order[low[self.workers.rank] - begin : high[self.workers.rank] - begin]
                 here, mean_rows = rows.take(own), float((high - low).sum()) / self.workers.size
                 assert here.weight is not None
-                yield Rows(here.X, here.y, here.weight * (len(here) / mean_rows)), mean_rows
+                weight = here.weight * np.float32(len(here) / mean_rows)
+                yield Rows(here.X, here.y, weight), mean_rows
 
     def _edges(self, step: int, steps: int) -> np.ndarray:
         """How many rows every worker has behind it before a step."""
@@ -97,12 +93,12 @@ class DiskBatches:
 
     def _windows(
         self, steps: int, key: list[int], done: int
-    ) -> Iterator[tuple[int, int, Rows, torch.Tensor]]:
+    ) -> Iterator[tuple[int, int, Rows, np.ndarray]]:
         """First step, last step (excluded), the rows of these steps, and their random order."""
         count = len(self.rows.X)
         if self.whole is not None:
             order = np.random.default_rng(key).permutation(count)
-            yield 0, steps, self.whole, torch.from_numpy(order)
+            yield 0, steps, self.whole, order
             return
         # The last block is short, or empty, and stays the last.
         blocks = np.random.default_rng(key).permutation(count // _BLOCK_ROWS)
@@ -116,7 +112,7 @@ class DiskBatches:
             place = np.arange(begin, end)
             rows = blocks[place // _BLOCK_ROWS] * _BLOCK_ROWS + place % _BLOCK_ROWS
             order = np.random.default_rng([*key, first]).permutation(len(rows))
-            yield first, last, self._read(np.sort(rows)), torch.from_numpy(order)
+            yield first, last, self._read(np.sort(rows)), order
 
     def _read(self, rows: np.ndarray) -> Rows:
         """Rows of these numbers, prepared some at a time: float64 takes twice the space."""
@@ -127,7 +123,7 @@ class DiskBatches:
         ]
         weights = [part.weight for part in some if part.weight is not None]
         return Rows(
-            torch.cat([part.X for part in some]),
-            torch.cat([part.y for part in some]),
-            torch.cat(weights),
+            np.concatenate([part.X for part in some]),
+            np.concatenate([part.y for part in some]),
+            np.concatenate(weights),
         )

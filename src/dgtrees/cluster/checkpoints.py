@@ -1,25 +1,28 @@
 """Checkpoints of a training run, from which a new group of workers goes on.
 
-One file, written by the first worker and replaced as a whole, so that it is complete or not there.
-It holds numbers and tensors only and is read as such (no pickled code). It is no model file.
+One file, written by the first worker and replaced as a whole, so that it is complete or not there:
+NumPy arrays and one line of JSON, no pickled code. It is no model file.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from dgtrees.errors import StateError
-from dgtrees.learn.loop import Run
+from dgtrees.learn.descent import Run
 from dgtrees.writing import whole_file
 
 __all__ = ["Checkpoints"]
+
+_ARRAYS = ("values", "first", "second", "average")
+"""What training changes, of `descent.Parameters`."""
 
 
 class Checkpoints:
@@ -40,39 +43,43 @@ class Checkpoints:
 
     def restore(self, run: Run, state: dict[str, Any], rank: int) -> None:
         """Bring a new run to a state that was read, as worker number `rank` had it."""
-        if state["about"] != self.about:
+        if state["told"]["about"] != self.about:
             raise StateError(
                 f"{self.path}: must be the checkpoint of this run, and is that of another (other "
                 "rows, parameters or number of workers): delete it, or choose another folder"
             )
-        run.module.load_state_dict(state["module"])
-        run.optimizer.load_state_dict(state["optimizer"])
-        run.average.load_state_dict(state["average"])
-        run.best.load_state_dict(state["best"])
-        for name, value in state["result"].items():
+        descent, told = run.descent, state["told"]
+        for name in _ARRAYS:
+            getattr(descent.parameters, name)[:] = state[name]
+        descent.steps, descent.epochs = told["steps"], told["epochs"]
+        run.averaged, run.step = told["averaged"], told["step"]
+        if "best" in state:
+            run.best.rank, run.best.epoch = tuple(told["best_rank"]), told["best_epoch"]
+            run.best.values = state["best"]
+        for name, value in told["result"].items():
             setattr(run.result, name, value)
-        run.step = state["step"]
-        run.loss_sum, generator = state["workers"][rank]
-        run.generator.set_state(generator)
+        run.result.best_rank = tuple(run.result.best_rank)
+        run.loss_sum = told["loss_sums"][rank]
 
-    def write(self, run: Run, workers: list[tuple[float, Tensor]]) -> None:
-        """Keep the present state, with every worker's sum of losses and source of noise."""
-        self._write(
-            {
-                "about": self.about,
-                "module": run.module.state_dict(),
-                "optimizer": run.optimizer.state_dict(),
-                "average": run.average.state_dict(),
-                "best": run.best.state_dict(),
-                "result": asdict(run.result),
-                "step": run.step,
-                "workers": workers,
-            }
-        )
-
-    def _write(self, state: dict[str, Any]) -> None:
-        content = io.BytesIO()  # torch would turn an error of writing into one of its own
-        torch.save(state, content)
+    def write(self, run: Run, loss_sums: list[float]) -> None:
+        """Keep the present state, with every worker's sum of losses."""
+        descent, best = run.descent, run.best
+        told = {
+            "about": self.about,
+            "steps": descent.steps,
+            "epochs": descent.epochs,
+            "averaged": run.averaged,
+            "step": run.step,
+            "best_rank": best.rank,
+            "best_epoch": best.epoch,
+            "result": asdict(run.result),
+            "loss_sums": loss_sums,
+        }
+        arrays = {name: getattr(descent.parameters, name) for name in _ARRAYS}
+        if best.values is not None:
+            arrays["best"] = best.values
+        content = io.BytesIO()
+        np.savez(content, told=np.array(json.dumps(told)), **arrays)
         with whole_file(self.path, error=StateError) as stream:
             stream.write(content.getbuffer())
 
@@ -81,6 +88,9 @@ class Checkpoints:
         if not self.path.exists():
             return None
         try:
-            return torch.load(self.path, weights_only=True)
-        except Exception as error:  # torch raises half a dozen types on damaged files
+            with np.load(self.path, allow_pickle=False) as arrays:
+                state: dict[str, Any] = dict(arrays)
+            state["told"] = json.loads(str(state["told"]))
+        except Exception as error:  # NumPy and zipfile raise half a dozen types on damaged files
             raise StateError(f"{self.path}: not a readable checkpoint: delete it") from error
+        return state

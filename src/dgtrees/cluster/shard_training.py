@@ -87,7 +87,7 @@ def train(
     if checkpoint is not None:
         Path(checkpoint).mkdir(parents=True, exist_ok=True)
         about = identity(model, recipe, workers.gather(reader.digests))
-        file = Path(checkpoint, "checkpoint.pt")
+        file = Path(checkpoint, "checkpoint.npz")
         workers.checkpoints = Checkpoints(file, about, _CHECKPOINT_STEPS)
     watched = callbacks if workers.rank == 0 else ()
     result = trainer.fit(weighed, held, callbacks=watched)

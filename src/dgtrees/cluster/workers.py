@@ -16,11 +16,11 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
-from torch import distributed, nn
+from torch import distributed
 
 from dgtrees.cluster.batches import DiskBatches
 from dgtrees.cluster.checkpoints import Checkpoints
-from dgtrees.learn.loop import Run
+from dgtrees.learn.descent import Run
 from dgtrees.learn.processes import Processes
 from dgtrees.learn.rows import Rows
 from dgtrees.tables.examples import Examples
@@ -75,7 +75,7 @@ class Workers(Processes):
         if self.checkpoints is None:
             return
         # What differs from worker to worker, in the order of their ranks.
-        own = self.gather((run.loss_sum, run.generator.get_state()))
+        own = self.gather(run.loss_sum)
         if self.rank == 0:
             self.checkpoints.write(run, own)
 
@@ -123,8 +123,10 @@ class _ProcessGroup(Workers):
         distributed.all_gather_object(found, value)
         return found
 
-    def synchronize(self, module: nn.Module) -> nn.Module:
-        return nn.parallel.DistributedDataParallel(module)
+    def average(self, gradient: np.ndarray) -> None:
+        # One reduction of the flat vector, in place: the array and the tensor share their memory.
+        distributed.all_reduce(torch.from_numpy(gradient))
+        gradient /= self.size
 
 
 def was_launched() -> bool:

@@ -1,17 +1,17 @@
 """What DGTClassifier and DGTRegressor share: fit, in scikit-learn's interface.
 
 Checks parameters, hands rows to `learn.Trainer`, and delivers the finished `Model`; reading rows is
-`tables`' part, answering `delegation`'s, targets are `target_types`'. torch is imported when
-something is fitted and never for prediction.
+`tables`' part, answering `delegation`'s, targets are `target_types`'.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
@@ -24,12 +24,12 @@ from dgtrees.estimators.callbacks import (
 )
 from dgtrees.estimators.delegation import TreeEstimator
 from dgtrees.estimators.parameters import check_size, checked_recipe, unchanged_on_error
-from dgtrees.learn.recipe import Recipe
+from dgtrees.learn.recipe import TORCH_QUANTIZERS, Recipe
+from dgtrees.learn.result import TrainingResult
+from dgtrees.learn.trainer import Trainer
+from dgtrees.learn.tries import best_of_tries
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
-
-if TYPE_CHECKING:
-    from dgtrees.learn.trainer import Trainer
 
 __all__ = ["DGTEstimator"]
 
@@ -109,29 +109,24 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
 
     def _best_of_tries(
         self, train: Examples, validation: Examples | None, recipe: Recipe, seed: int
-    ) -> tuple[Trainer, Any]:
+    ) -> tuple[Trainer, TrainingResult]:
         """Train as often as the recipe says and return the trainer that validated best."""
         going_on = self.warm_start and hasattr(self, "_trainer_")
         tries = 1 if validation is None or going_on else recipe.n_tries(len(train.X))
+        trainers = [self._trainer(train, recipe, seed + attempt) for attempt in range(tries)]
         n_epochs = recipe.n_epochs(len(train.X))
-        best: Any = None
-        with progress_bar(bool(self.verbose), type(self).__name__) as bars:
-            trainer = self._trainer(train, recipe, seed)
-            tasks = self._epoch_tasks(lambda: trainer.harden(), tries * n_epochs)
+        total = n_epochs + (tries - 1) * (n_epochs // 2)
+        with (
+            progress_bar(bool(self.verbose), type(self).__name__) as bars,
+            trainers[0].unchanged_on_error(),
+        ):
+            tasks = self._epoch_tasks(trainers[0].harden, total)
             try:
-                for attempt in range(tries):
-                    if attempt:
-                        trainer = self._trainer(train, recipe, seed + attempt)
-                    watch = tuple(_shifted(c, attempt, tries) for c in bars + tasks)
-                    result = trainer.fit(train, validation, callbacks=watch)
-                    if best is None or result.best_rank > best[1].best_rank:
-                        best = trainer, result
-                    if result.stopped_early and recipe.patience is None:  # a callback's wish
-                        break
+                threads = effective_n_jobs(self.n_jobs)
+                return best_of_tries(trainers, train, validation, bars + tasks, threads)
             finally:
                 for task in tasks:
                     task.close()
-        return best
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """One pass over a batch of rows, going on from what has been learnt so far."""
@@ -165,14 +160,17 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
 
     def _trainer(self, train: Examples, recipe: Recipe, seed: int) -> Trainer:
         """A new trainer, or the one of the last fit when it is to be continued."""
-        from dgtrees.learn.trainer import Trainer  # loads torch, which predicting never needs
-
         kept = getattr(self, "_trainer_", None)
         if kept is not None and self.warm_start:
             self._check_kept(kept, train, recipe)
             kept.recipe = recipe
             return kept
         check_size(self.max_depth, self.leaf, train.X.shape[1], self._outputs_per_leaf)
+        engine = None
+        if recipe.quantizer in TORCH_QUANTIZERS:
+            from dgtrees.nn.descent import LayerDescent  # the only fit that needs torch
+
+            engine = LayerDescent
         trainer = Trainer(
             train,
             max_depth=int(self.max_depth),
@@ -180,19 +178,20 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             recipe=recipe,
             n_classes=self._n_classes,
             seed=seed,
+            engine=engine,
         )
         trainer.classes = self._class_list()
         return trainer
 
     def _check_kept(self, kept: Trainer, rows: Examples, recipe: Recipe) -> None:
         """Refuse to go on training where the tree itself would have to be another."""
-        module = kept.module
+        descent = kept.descent
         shape = ("n_layers", "hidden", "quantizer", "path", "softmax_scale", "optimizer")
         sides = {
-            "max_depth": (module.max_depth, self.max_depth),
-            "leaf": (module.leaf, self.leaf),
-            "encoded features": (module.in_features, rows.X.shape[1]),
-            "outputs": (module.out_features, self._outputs_per_leaf),
+            "max_depth": (kept.max_depth, self.max_depth),
+            "leaf": (descent.leaf, self.leaf),
+            "encoded features": (descent.n_features, rows.X.shape[1]),
+            "outputs": (descent.n_outputs, self._outputs_per_leaf),
             "classes": (kept.classes, self._class_list()),
             **{name: (getattr(kept.recipe, name), getattr(recipe, name)) for name in shape},
         }
@@ -248,10 +247,3 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         if not getattr(self, "_skl_callbacks", None):
             return ()
         return (EpochTasks(self, n_epochs, lambda: {"model_": self._finished((tree(),))}),)
-
-
-def _shifted(callback: Callable, attempt: int, tries: int) -> Callable:
-    """A callback that counts the epochs of all tries."""
-    return lambda epoch, n_epochs, metrics: callback(
-        epoch + attempt * n_epochs, tries * n_epochs, metrics
-    )

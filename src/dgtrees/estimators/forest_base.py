@@ -20,6 +20,7 @@ from dgtrees.estimators.callbacks import progress_bar
 from dgtrees.estimators.delegation import ModelEstimator
 from dgtrees.estimators.parallel import run
 from dgtrees.estimators.parameters import check_size, checked_recipe, unchanged_on_error
+from dgtrees.learn.bagged_tree import Growing, grow
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.scaling import moments
 from dgtrees.model.model import Model, forest_of
@@ -147,9 +148,7 @@ class ForestEstimator(ModelEstimator):
             )
         return replace(recipe, tries=1)
 
-    def _growing(self, recipe: Recipe) -> Any:
-        from dgtrees.learn.bagged_tree import Growing  # loads torch, which predicting never needs
-
+    def _growing(self, recipe: Recipe) -> Growing:
         share = float(self.max_samples) if self.bootstrap else None
         return Growing(int(self.max_depth), self.leaf, recipe, self._n_classes, share)
 
@@ -184,12 +183,10 @@ class ForestEstimator(ModelEstimator):
         self,
         train: Examples,
         validation: Examples | None,
-        growing: Any,
+        growing: Growing,
         numbers: list[int],
         seed: int,
     ) -> list[tuple[ObliqueTree, np.ndarray]]:
-        from dgtrees.learn.bagged_tree import grow
-
         emphasis = self._row_factors(train.y, train.weight)
         # Sent to every worker: without the numbers of the table's rows, which only we need.
         shared = (replace(train, number=None), emphasis, validation, growing)

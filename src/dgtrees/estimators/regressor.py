@@ -50,6 +50,8 @@ class DGTRegressor(ValueTarget, DGTEstimator):
         Let the next fit go on from this one's weights.
     encoder : Encoder, optional
         Settings for columns of a frame: which to drop, what they are, how many categories.
+    n_jobs : int, optional
+        Threads to train with, -1 for all cores; None for one. The tree is the same for any number.
     random_state : int, RandomState or None
         Seed. The same seed gives the same tree on any number of threads.
     verbose : int, default 0
@@ -99,6 +101,7 @@ class DGTRegressor(ValueTarget, DGTEstimator):
         refine: str | None = None,
         warm_start: bool = False,
         encoder: Encoder | None = None,
+        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -118,6 +121,7 @@ class DGTRegressor(ValueTarget, DGTEstimator):
         self.refine = refine
         self.warm_start = warm_start
         self.encoder = encoder
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 

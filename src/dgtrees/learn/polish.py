@@ -26,7 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from dgtrees.learn import refine
-from dgtrees.tree import gradient
+from dgtrees.tree import partial_routes
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["LOSSES", "Best", "Polish", "polish", "training_loss"]
@@ -247,7 +247,7 @@ class _Work:
         low, high = np.array([~0], dtype=np.int32), np.array([~1], dtype=np.int32)
         start = np.zeros(len(rows), dtype=np.int32)
         w, bias = np.ascontiguousarray(w).reshape(1, -1), np.array([b])
-        gradient.route_rows_from(self.X, rows, start, w, bias, low, high, side)
+        partial_routes.route_rows_from(self.X, rows, start, w, bias, low, high, side)
         return side == 1
 
     def _leaves_from(self, rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -255,7 +255,7 @@ class _Work:
             return np.zeros(len(rows), dtype=np.int32)
         leaves = np.empty(len(rows), dtype=np.int32)
         shape = (self.weights, self.bias, self.start.left, self.start.right)
-        gradient.route_rows_from(self.X, rows, starts, *shape, leaves)
+        partial_routes.route_rows_from(self.X, rows, starts, *shape, leaves)
         return leaves
 
     def _losses_from(self, rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -269,7 +269,9 @@ class _Work:
         outputs = values[leaves]
         if slopes is not None:
             outputs = np.empty((len(rows), values.shape[1]))
-            gradient.linear_outputs(self.X[rows], 0, len(rows), leaves, values, slopes, outputs)
+            partial_routes.linear_outputs(
+                self.X[rows], 0, len(rows), leaves, values, slopes, outputs
+            )
         return _losses(outputs, self.target[rows], self.settings.loss) * self.weight[rows]
 
     # Leaves

@@ -15,9 +15,7 @@ import numpy as np
 from dgtrees.tables.examples import Examples
 
 if TYPE_CHECKING:
-    from torch import nn
-
-    from dgtrees.learn.loop import Run
+    from dgtrees.learn.descent import Run
     from dgtrees.learn.rows import Feed, Rows
 
 __all__ = ["ALONE", "Processes"]
@@ -43,13 +41,12 @@ class Processes:
         return [prepare(rows)]
 
     def feed(self, rows: Examples, prepare: Callable[[Examples], Rows], seed: int) -> Feed:
-        """This process's rows as the training loop takes them; `prepare` makes tensors."""
+        """This process's rows as the training loop takes them; `prepare` standardises."""
         # Without weights, a loss of one's own may give one number for the whole batch.
         return prepare(rows).without_equal_weights()
 
-    def synchronize(self, module: nn.Module) -> nn.Module:
-        """The module, with gradients that are averaged over all processes."""
-        return module
+    def average(self, gradient: np.ndarray) -> None:
+        """Replace a gradient by its mean over all processes."""
 
     def resume(self, run: Run) -> None:
         """Bring a new run to where an earlier one was broken off."""

@@ -7,22 +7,39 @@ classification and one for all regression tasks (docs/decisions.md has the figur
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dgtrees.errors import Problems
 
 if TYPE_CHECKING:
-    from dgtrees.learn.losses import Loss  # whose module loads torch
+    from dgtrees.learn.losses import Loss
 
-__all__ = ["POLISH_PASSES", "QUANTIZER_NAMES", "RECIPES", "Recipe"]
+__all__ = [
+    "PAPER_WIDTHS",
+    "POLISH_PASSES",
+    "QUANTIZER_NAMES",
+    "RECIPES",
+    "TORCH_QUANTIZERS",
+    "Recipe",
+    "hidden_widths",
+]
 
-QUANTIZER_NAMES = ("sign", "scaled_sign", "lsq", "annealed", "margin")
+TORCH_QUANTIZERS = ("lsq", "annealed")
+"""Of the paper's ablation: trained by `nn`, not by the compiled engine."""
+
+QUANTIZER_NAMES = ("sign", "scaled_sign", "margin", *TORCH_QUANTIZERS)
 
 POLISH_PASSES = 10
 """Passes of refine="polish" where a recipe has none of its own; few trees take more."""
+
+PAPER_WIDTHS = {2: 240, 4: 600, 6: 1008, 8: 1530, 10: 2046}
+"""Width of both hidden layers for L = 3 by height (the paper's table of hidden dimensions)."""
 
 _ABOVE_0 = 5e-324
 
@@ -239,6 +256,20 @@ class Recipe:
         """
         return max(1, min(self.batch_size, max(16, rows // self.min_batches)))
 
+    def steepness(self, done: float) -> float:
+        """Steepness of soft decisions when `done` (0 to 1) of the epochs are made."""
+        start, stop = self.anneal_start, self.anneal_stop
+        if self.anneal_schedule == "log":
+            return start * (stop / start) ** done
+        return start + (stop - start) * done
+
+    def rate_factor(self, done: np.ndarray) -> np.ndarray:
+        """Learning rate as a share of the full one, when `done` (0 to 1) of the steps are made."""
+        if self.schedule == "constant":
+            return np.ones_like(done)
+        cycle = (done * (self.restarts + 1)) % 1.0
+        return 0.5 * (1.0 + np.cos(np.pi * cycle))
+
     def n_tries(self, rows: int) -> int:
         """Trees to train when there are `rows` training rows and some to validate with."""
         if rows < _TRIED_ROWS:
@@ -262,6 +293,38 @@ class Recipe:
 def _excess(count: int, reference: int | None) -> float:
     """How many times the reference a count is, 1 where it is below."""
     return max(1.0, count / (reference or inf))
+
+
+def hidden_widths(
+    max_depth: int, n_layers: int, hidden: int | str | Sequence[int] = "paper"
+) -> tuple[int, ...]:
+    """Widths of the n_layers - 1 hidden linear layers.
+
+    `hidden` is one width for all of them, a sequence of widths, or "paper" for the paper's table
+    (heights between its rows take the next larger row's width).
+
+    >>> hidden_widths(6, 3)
+    (1008, 1008)
+    >>> hidden_widths(6, 2, 128)
+    (128,)
+    """
+    if n_layers == 1:
+        return ()
+    if hidden == "paper":
+        height = next((h for h in sorted(PAPER_WIDTHS) if h >= max_depth), max(PAPER_WIDTHS))
+        return (PAPER_WIDTHS[height],) * (n_layers - 1)
+    widths = (hidden,) * (n_layers - 1) if isinstance(hidden, Integral) else hidden
+    if (
+        not isinstance(widths, Sequence)
+        or isinstance(widths, str)
+        or len(widths) != n_layers - 1
+        or not all(isinstance(width, Integral) and int(width) >= 1 for width in widths)
+    ):
+        raise ValueError(
+            f"hidden must be 'paper', a width of at least 1, or n_layers - 1 = {n_layers - 1} of "
+            f"them, got {hidden!r}: change hidden or n_layers"
+        )
+    return tuple(int(width) for width in widths)
 
 
 _PAPER = Recipe(

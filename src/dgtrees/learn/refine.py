@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import softmax
 
-from dgtrees.tree import gradient
+from dgtrees.tree import partial_routes
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = [
@@ -61,7 +61,7 @@ def leaf_sums(
         [np.ones((len(target), 1)), target, np.square(target).sum(axis=1, keepdims=True)]
     )
     sums = np.zeros((tree.n_leaves, target.shape[1] + 2))
-    gradient.column_sums_by_leaf(leaves, columns * weight[:, None], sums)
+    partial_routes.column_sums_by_leaf(leaves, columns * weight[:, None], sums)
     return sums
 
 

@@ -1,4 +1,4 @@
-"""Rows: encoded, standardised rows as tensors, and what the training loop asks of any rows."""
+"""Rows: encoded, standardised rows as training takes them, and what a loop asks of any rows."""
 
 from __future__ import annotations
 
@@ -6,39 +6,42 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-import torch
-from torch import Tensor
+import numpy as np
 
 __all__ = ["Feed", "Rows"]
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Encoded rows with their targets and weights (mean weight 1)."""
+    """X (rows, d) as float32, classes (rows,) or values (rows, outputs), weights of mean 1."""
 
-    X: Tensor
-    y: Tensor
-    weight: Tensor | None = None
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None = None
 
     def __len__(self) -> int:
         return self.X.shape[0]
 
-    def take(self, rows: Tensor) -> Rows:
+    def take(self, rows: np.ndarray) -> Rows:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         return Rows(self.X[rows], self.y[rows], weight)
 
     def without_equal_weights(self) -> Rows:
         """The same rows, without weights where all of them are equal."""
-        if self.weight is None or not bool((self.weight == self.weight[0]).all()):
+        if self.weight is None or not (self.weight == self.weight[0]).all():
             return self
         return Rows(self.X, self.y)
 
-    def batches(
-        self, size: int, generator: torch.Generator, epoch: int, done: int
-    ) -> Iterator[tuple[Rows, float]]:
+    def order(self, seed: int, epoch: int) -> np.ndarray:
+        """The random order of an epoch: a function of seed and epoch alone."""
+        return np.random.default_rng([seed, epoch]).permutation(len(self))
+
+    def batches(self, size: int, seed: int, epoch: int, done: int) -> Iterator[tuple[Rows, float]]:
         """All rows in random batches, each with its share of the rows in the epoch's loss."""
-        for rows in list(torch.randperm(len(self), generator=generator).split(size))[done:]:
+        order = self.order(seed, epoch)
+        for start in range(done * size, len(self), size):
+            rows = order[start : start + size]
             yield self.take(rows), float(len(rows))
 
     def n_batches(self, size: int) -> int:
@@ -61,9 +64,7 @@ class Feed(Protocol):
     def n_batches(self, size: int) -> int:
         """Steps of an epoch, the same for all processes."""
 
-    def batches(
-        self, size: int, generator: torch.Generator, epoch: int, done: int
-    ) -> Iterator[tuple[Rows, float]]:
+    def batches(self, size: int, seed: int, epoch: int, done: int) -> Iterator[tuple[Rows, float]]:
         """Batches of an epoch without the first `done`, and how many rows each stands for."""
 
     def scores(self, measure: Callable[[Rows], dict[str, float]]) -> dict[str, float]:

@@ -1,25 +1,26 @@
 """Trainer: arrays in, `ObliqueTree` out.
 
-Owns what lies between a table of numbers and `fit_tree`: standardisation, seeds, tensors, and the
-way back from a trained module to a tree on unscaled inputs and outputs. Estimators keep one to go
-on training (warm start, partial fit).
+Owns what lies between a table of numbers and `Descent`: standardisation, starts, and the way back
+from a trained tree to one on unscaled inputs and outputs. Estimators keep one to go on training
+(warm start, partial fit).
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
-import torch
 
 from dgtrees.learn import polish, refine
-from dgtrees.learn.loop import Callback, TrainingResult, fit_tree, make_module, make_optimizer
-from dgtrees.learn.noise import NoisePool
+from dgtrees.learn.descent import Descent, Run
 from dgtrees.learn.processes import ALONE, Processes
 from dgtrees.learn.recipe import Recipe
+from dgtrees.learn.result import Callback, TrainingResult
 from dgtrees.learn.rows import Feed, Rows
 from dgtrees.learn.scaling import streamed_moments
+from dgtrees.learn.starts import random_start
 from dgtrees.learn.threads import one_thread
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
@@ -51,6 +52,8 @@ class Trainer:
         0 for regression.
     processes : Processes
         Those that train this tree together, each with rows of its own.
+    engine : callable, optional
+        What trains instead of `Descent`, as `nn.LayerDescent` does.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class Trainer:
         n_classes: int,
         seed: int,
         processes: Processes = ALONE,
+        engine: Callable[..., Any] | None = None,
     ) -> None:
         self.recipe, self.n_classes, self.seed = recipe, n_classes, seed
         self.processes = processes
@@ -75,32 +79,27 @@ class Trainer:
         if not n_classes:
             values = processes.parts(first, lambda rows: (rows.y, rows.weight))
             self.y_center, self.y_scale = streamed_moments(values, "standard", processes)
-        self.generator = torch.Generator().manual_seed(seed)
         width = first.X.shape[1]
-        self.module = make_module(width, outputs, max_depth, leaf, recipe, self.generator)
-        self.optimizer = make_optimizer(self.module, recipe)
-        self.noise: NoisePool | None = None
+        self.max_depth = max_depth
+        self.descent: Any
+        if engine is None:
+            start = random_start(max_depth, outputs, np.random.default_rng([seed, 1]))
+            self.descent = Descent(start, width, leaf, recipe, n_classes > 0, seed)
+        else:
+            self.descent = engine(width, outputs, max_depth, leaf, recipe, seed, n_classes > 0)
         self.epochs = 0
         self.classes: list | None = None  # the labels behind class numbers, for whoever goes on
         self._importance = np.zeros(width)
 
-    def fit(
+    def begin(
         self,
         train: Examples,
         validation: Examples | None = None,
         epochs: int | None = None,
         callbacks: tuple[Callback, ...] = (),
-    ) -> TrainingResult:
-        """Train on, from the present weights, and keep the best; unchanged if it fails."""
-        if self.recipe.noisy and self.noise is None:
-            self.noise = NoisePool(self.generator, self.recipe.batch_size * train.X.shape[1])
-        # Training goes on in place: a fit that fails must leave a warm start where it was.
-        before = (
-            copy.deepcopy(self.module.state_dict()),
-            copy.deepcopy(self.optimizer.state_dict()),
-            self.generator.get_state(),
-            self.constant,
-        )
+        n_threads: int = 1,
+    ) -> Run:
+        """A run that goes on from the present weights; end it with `end`."""
         # A column may begin to vary in a later batch.
         varies = np.zeros(len(self.center))
         for differs in self.processes.parts(
@@ -108,28 +107,45 @@ class Trainer:
         ):
             varies = np.maximum(varies, differs)
         self.constant = self.constant & (self.processes.max(varies) == 0)
-        try:
-            result = fit_tree(
-                self.module,
-                self._feed(train),
-                self.recipe,
-                classification=self.n_classes > 0,
-                validation=None if validation is None else self._feed(validation),
-                generator=self.generator,
-                optimizer=self.optimizer,
-                noise=self.noise,
-                epochs=epochs,
-                callbacks=callbacks,
-                processes=self.processes,
-            )
-        except BaseException:
-            self.module.load_state_dict(before[0])
-            self.optimizer.load_state_dict(before[1])
-            self.generator.set_state(before[2])
-            self.constant = before[3]
-            raise
+        return self.descent.begin(
+            self._feed(train),
+            self.recipe,
+            None if validation is None else self._feed(validation),
+            epochs,
+            callbacks,
+            self.processes,
+            n_threads,
+        )
+
+    def end(self, run: Run) -> TrainingResult:
+        """Keep what a run has found best."""
+        result = run.finish()
         self.epochs += result.n_epochs
         return result
+
+    def fit(
+        self,
+        train: Examples,
+        validation: Examples | None = None,
+        epochs: int | None = None,
+        callbacks: tuple[Callback, ...] = (),
+        n_threads: int = 1,
+    ) -> TrainingResult:
+        """Train on, from the present weights, and keep the best; unchanged if it fails."""
+        with self.unchanged_on_error():
+            run = self.begin(train, validation, epochs, callbacks, n_threads)
+            return self.end(run.advance())
+
+    @contextmanager
+    def unchanged_on_error(self) -> Iterator[None]:
+        """Undo what a block has trained if it raises: training goes on in place."""
+        before = self.descent.state(), self.constant
+        try:
+            yield
+        except BaseException:
+            self.descent.restore(before[0])
+            self.constant = before[1]
+            raise
 
     def harden(self) -> ObliqueTree:
         """The present tree, complete, on unscaled inputs and outputs."""
@@ -195,7 +211,7 @@ class Trainer:
 
     def _tree(self) -> ObliqueTree:
         with one_thread():
-            tree = self.module.harden()
+            tree = self.descent.tree()
         # A column that never varied taught its weights nothing: they are still random.
         weights = np.where(self.constant, 0.0, tree.weights)
         slopes = tree.leaf_weights
@@ -254,13 +270,12 @@ class Trainer:
 
     def _feed(self, examples: Examples) -> Feed:
         _, mean = self._size(examples)
-        return self.processes.feed(examples, lambda rows: self._tensors(rows, mean), self.seed)
+        return self.processes.feed(examples, lambda rows: self._rows(rows, mean), self.seed)
 
-    def _tensors(self, examples: Examples, mean_weight: float) -> Rows:
-        X = torch.from_numpy(self._standardize(examples.X))
+    def _rows(self, examples: Examples, mean_weight: float) -> Rows:
+        X = self._standardize(examples.X)
         if self.n_classes:
-            y = torch.from_numpy(np.asarray(examples.y, dtype=np.int64))
+            y = np.asarray(examples.y, dtype=np.int64)
         else:
-            y = torch.from_numpy(self._targets(examples).astype(np.float32))
-        weight = (examples.weight / mean_weight).astype(np.float32)
-        return Rows(X, y, torch.from_numpy(weight))
+            y = self._targets(examples).astype(np.float32)
+        return Rows(X, y, (examples.weight / mean_weight).astype(np.float32))

@@ -131,17 +131,18 @@ class Values:
 
     def to_header(self) -> dict[str, Any]:
         """Fields of a model file."""
-        assert self.bounds is not None
         return {
             "single_output": bool(self.single_output),
             "outputs": self.n_outputs,
-            "target_range": [bound.tolist() for bound in self.bounds],
+            "target_range": self.bounds and [bound.tolist() for bound in self.bounds],
         }
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> Values:
         """Values as they were in fit."""
-        single, outputs = header["single_output"], header["outputs"]
+        single, outputs = header["single_output"], header.get("outputs")
+        if header.get("target_range") is None:
+            return cls(None, single)
         low, high = (np.array(bound, dtype=np.float64) for bound in header["target_range"])
         if not low.shape == high.shape == (outputs,) or (low > high).any():
             raise ValueError(

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
-from dgtrees.model.answer import Actions, Classes, answer_from
+from dgtrees.model.answer import Actions, Classes, Values, answer_from
 from dgtrees.model.header import check_arrays
 from dgtrees.model.model import Facts, Model, forest_of
 from dgtrees.schema import shown
@@ -21,13 +22,14 @@ _SCORES = ("history", "n_iter", "best_score", "oob_score")
 def describe(
     model: Model, more: dict[str, np.ndarray] | None = None
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Header and arrays of an estimator's model; `more` arrays go before its trees."""
+    """Header and arrays of a model; `more` arrays go before its trees."""
     facts, forest = model.facts, model.forest
-    assert model.encoder is not None and not isinstance(model.answer, Actions)
+    if isinstance(model.answer, Actions):
+        raise StateError("a model of actions cannot be saved alone: save the policy it is of")
     header = {
-        "encoder": model.encoder.to_json(),
+        "encoder": None if model.encoder is None else model.encoder.to_json(),
         "feature_names": None if facts.feature_names is None else list(facts.feature_names),
-        "n_features": len(model.columns),
+        "n_features": len(model.names),
         **model.answer.to_header(),
         **facts.scores,
         **({} if model.alone else {"combine": forest.combine}),
@@ -46,28 +48,34 @@ def describe(
 def restore(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
     """The model that `describe` described; refuses parts that do not fit each other."""
     check_arrays(arrays)
-    answer, encoder = answer_from(header), Encoder.from_json(header["encoder"])
-    combine, names = header.get("combine"), header["feature_names"]
+    answer, columns = answer_from(header), header["n_features"]
+    encoder = None if header.get("encoder") is None else Encoder.from_json(header["encoder"])
+    combine, names = header.get("combine"), header.get("feature_names")
     if combine is None:
         trees = [model_file.tree_from(arrays)]
     else:
         trees = model_file.forest_from(arrays)
         if (combine == "mean") == isinstance(answer, Classes):
             raise ValueError(f"trees of {answer.task} cannot be combined by {combine}")
-    scale, importances = arrays.get("encoded_feature_scale"), arrays["feature_importances"]
+    scale, importances = arrays.get("encoded_feature_scale"), arrays.get("feature_importances")
+    if importances is None and "parameters" in header:
+        raise ValueError("an estimator's file must have the array feature_importances")
     leaves, rows = [tree.n_leaves for tree in trees], arrays.get("leaf_rows")
-    columns = header["n_features"]
+    width, outputs = trees[0].n_features, trees[0].n_outputs
+    known = None if encoder is None else [column.name for column in encoder.columns]
+    single = isinstance(answer, Values) and answer.single_output
     _check(
         {
-            "encoded columns": (encoder.width, trees[0].n_features),
-            "input columns": (len(encoder.columns), columns),
-            "importances": (len(importances), columns),
-            "outputs": (answer.n_outputs, trees[0].n_outputs),
+            "encoded columns": (columns if encoder is None else encoder.width, width),
+            "input columns": (columns if known is None else len(known), columns),
+            "names": (columns if names is None else len(names), columns),
+            "importances": (columns if importances is None else len(importances), columns),
+            "outputs": (1 if single else answer.n_outputs or outputs, outputs),
             "rows a leaf": (sum(leaves) if rows is None else len(rows), sum(leaves)),
-            "scales": (encoder.width if scale is None else len(scale), encoder.width),
+            "scales": (width if scale is None else len(scale), width),
         }
     )
-    if names is not None and names != (known := [column.name for column in encoder.columns]):
+    if names is not None and known is not None and names != known:
         raise ValueError(f"feature_names must be the encoder's {shown(known)}, got {shown(names)}")
     facts = Facts(
         None if names is None else tuple(names),

@@ -31,7 +31,7 @@ from dgtrees.tables.encoding import COLUMN
 from dgtrees.tree.forest import COMBINATIONS
 from dgtrees.tree.leaf import LEAF_ARRAYS, LEAF_KINDS
 
-__all__ = ["ARRAYS", "HEADERS", "check_arrays", "check_header", "refusing"]
+__all__ = ["ARRAYS", "HEADERS", "UNSAID", "check_arrays", "check_header", "refusing"]
 
 _COUNT = whole(0, 2**63 - 1)
 _FINITE = number()
@@ -95,6 +95,17 @@ _RANGE = {
 
 _CLASSIFIER = {**_FILE, **_TABLE, **_CLASSES, **_TREE}
 _REGRESSOR = {**_FILE, **_TABLE, **_VALUES, **_TREE}
+# Any model, without the estimator that may have made it: what it does not have is null.
+_OF_SOME_MODELS = {**_CLASSES, **_VALUES, **_TREE, **_FOREST}
+UNSAID: dict[str, None] = dict.fromkeys(_OF_SOME_MODELS)
+_MODEL = {
+    **_FILE,
+    "made_by": text(),
+    "encoder": maybe(_TABLE["encoder"]),
+    "feature_names": _TABLE["feature_names"],
+    "n_features": _TABLE["n_features"],
+    **{name: maybe(check) for name, check in _OF_SOME_MODELS.items()},
+}
 HEADERS: dict[str, dict[str, Check]] = {
     "DGTClassifier": _CLASSIFIER,
     "DGTRegressor": _REGRESSOR,
@@ -104,6 +115,7 @@ HEADERS: dict[str, dict[str, Check]] = {
     "DGTContinuousBandit": {**_FILE, **_POLICY, "parameters": record({**_ONLINE, **_RANGE})},
     "TAOClassifier": _CLASSIFIER,
     "TAORegressor": _REGRESSOR,
+    "Model": _MODEL,
 }
 """Kind of a model to what its header holds: these fields, and no others."""
 

@@ -6,6 +6,7 @@ training. Trainers and policies end in one; it needs neither torch nor scikit-le
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,11 +17,13 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 
 from dgtrees.errors import StateError
+from dgtrees.model import file as model_file
 from dgtrees.model.answer import Answer, Classes, Values
+from dgtrees.model.header import UNSAID, refusing
 from dgtrees.model.reading import encode_row, encode_table, read_columns
 from dgtrees.tables.encoder import Encoder
 from dgtrees.tables.encoding import Column
-from dgtrees.tables.frames import is_numeric
+from dgtrees.tables.frames import is_frame, is_numeric
 from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.inputs import check_row, check_rows
 from dgtrees.tree.oblique import ObliqueTree
@@ -155,6 +158,9 @@ class Model:
     def encode(self, X: Any) -> np.ndarray:
         """Rows as the trees take them, (rows, encoded columns)."""
         if self.encoder is None:
+            if is_frame(X):
+                columns = read_columns(X, self.forest.n_features, self.facts.feature_names)
+                X = np.stack([values for _, values in columns], axis=1)
             return check_rows(X, self.forest.n_features)
         return encode_table(X, self.encoder, self.facts.feature_names)
 
@@ -205,7 +211,8 @@ class Model:
     @property
     def names(self) -> list[str]:
         """Input columns, as users know them."""
-        return [column.name for column in self.columns] or _numbered(self.forest.n_features)
+        known = [column.name for column in self.columns]
+        return known or list(self.facts.feature_names or _numbered(self.forest.n_features))
 
     @property
     def encoded_names(self) -> list[str]:
@@ -236,6 +243,24 @@ class Model:
                 "background=None: give some training rows as background"
             )
         return self.typical
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, which `dgtrees.load` reads."""
+        # Not above: `contents` makes models, and so imports this module.
+        from dgtrees.model.contents import describe
+
+        header, arrays = describe(self)
+        model_file.write(path, {"kind": "Model", "made_by": self.kind, **UNSAID, **header}, arrays)
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
+        from dgtrees.model.contents import restore
+
+        said = {name: value for name, value in header.items() if value is not None}
+        with refusing(cls):
+            return restore(header["made_by"], said, arrays)
 
     # What is known, or what a caller gives instead
 

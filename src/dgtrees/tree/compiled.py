@@ -6,8 +6,8 @@ that can be written; where there is none (a container without a home, a full dis
 and is compiled anew in every process. Folders are Numba's, in its order: NUMBA_CACHE_DIR, the
 `__pycache__` beside the source, the user's cache directory.
 
-Code is stale as soon as any source file of `tree` has changed: functions are compiled together with
-those that they call, wherever these are.
+Code is stale as soon as any source file of `tree`, or of a compiled module elsewhere, has changed:
+functions are compiled together with those that they call, wherever these are.
 """
 
 from __future__ import annotations
@@ -158,7 +158,8 @@ def _writable(path: str) -> bool:
 def _sources() -> str:
     """A hash of all that may be compiled together."""
     whole = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    package = Path(__file__).parents[1]
+    for path in sorted([*package.glob("tree/*.py"), *package.glob("**/_[!_]*.py")]):
         whole.update(path.read_bytes())
     return whole.hexdigest()
 

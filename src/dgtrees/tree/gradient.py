@@ -1,228 +1,378 @@
-"""The compiled loops that training takes: the tree gradient, and rows through trees that change.
+"""The gradient of a hard tree: what every decision contributes to the loss, in closed form.
 
-The functions here take plain arrays whose dtypes and shapes their callers have already checked,
-write into arrays they are given, and never allocate per row. All of them release the GIL, so
-threads are the callers' business. Finished trees predict by `routing`; the dot product that both
-share, and its one order of summation, are in `dot`. Ties go right: w.x + b >= 0.
+One kernel for every binary topology, used by the training engine and by the torch layer on CPUs.
+With the loss's slope g at a row's output, leaf l scores c_l = g . output_l: what the loss would
+gain per unit of that leaf. Soft decisions spread a row over the leaves, and with V(n) the mean
+score below node n, C = V(root) and reach(n) the probability of passing n,
 
-Symbols of the paper: ``decisions`` holds the quantized sgn(a_n); ``value[n]`` is the expected
-leaf score below node n, ``reach[n]`` the soft probability of arriving there.
+    sum:      d/d decision_n = reach(n) (p_right (V(right) - C) - p_left (V(left) - C))
+    product:  d/d decision_n = reach(n) (V(right) - V(left)) / 2
+    local:    the same with reach 1 on the path that the row takes and 0 elsewhere, and V the score
+              of the one leaf that a row sent left or right at n would end in
+
+Two sweeps over the nodes, bottom-up and top-down, for 16 rows at a time (`vectors`). A quantizer
+says how an activation becomes a decision, and what slope the decision is given:
+
+    margin:   scale tanh(steepness a / 2), and its own slope
+    sign:     scale sgn(a), and a given slope where |a| <= 1 (straight through)
+    given:    the activation is the decision, with slope 1
+
+Arrays are flat, float32 and node by node: node n's number of row j lies at n * stride + j, so that
+rows are neighbours. Children come after their parents; a child is a node's number or ``~leaf``.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 from dgtrees.tree.compiled import njit
-from dgtrees.tree.dot import dot_at
+from dgtrees.tree.vectors import (
+    SATURATED,
+    WIDTH,
+    exp_both_ways,
+    load,
+    spread,
+    store,
+    tanh_and_slope,
+)
 
 __all__ = [
-    "HARD",
+    "FORMS",
+    "GIVEN",
+    "LOCAL",
+    "MARGIN",
     "PRODUCT",
-    "SUM_EQUAL",
-    "SUM_GENERAL",
-    "column_sums_by_leaf",
-    "hard_sign",
-    "leaf_of_decisions",
-    "leaf_probabilities",
-    "linear_outputs",
-    "route_rows_from",
-    "straight_through",
+    "SIGN",
+    "SUM",
+    "WIDTH",
+    "Decisions",
+    "gradient_of_decisions",
+    "largest_decision",
+    "leaf_of_row",
+    "local_gradient",
+    "scratch_size",
     "tree_gradient",
 ]
 
-BLOCK = 16
-"""Rows the gradient handles side by side, so that its inner loops become vector instructions."""
+MARGIN, SIGN, GIVEN = 0, 1, 2
+SUM, PRODUCT, LOCAL = 0, 1, 2
+FORMS = {"sum": SUM, "product": PRODUCT, "local": LOCAL}
 
-# How decisions combine along a path.
-SUM_EQUAL = 0  # soft-max of the sum of decisions that all have one magnitude
-SUM_GENERAL = 1  # soft-max of the sum of decisions of any magnitude
-PRODUCT = 2  # product of (1 + decision) / 2
-HARD = 3  # the same after rounding decisions to -1 and 1: only the path a row takes counts
+
+class Decisions(NamedTuple):
+    """How activations become soft decisions, as float32 where it is no constant of this module.
+
+    `steepness` is halved already; `window` is the slope that the sign gets where |a| <= 1.
+    """
+
+    quantizer: int
+    form: int
+    scale: float
+    half_steepness: float
+    window: float
+
+
+def largest_decision(depth: int) -> float:
+    """Size that decisions must not exceed in a sum along `depth` nodes, or exp would overflow.
+
+    >>> largest_decision(8)
+    9.75
+    """
+    return 78.0 / max(1, depth)
 
 
 @njit(nogil=True, cache=True)
-def route_rows_from(X, rows, starts, weights, bias, left, right, leaves):
-    """Leaf of row rows[i] of X when it sets out at starts[i], a node or ``~leaf``.
+def scratch_size(nodes):
+    """Numbers of scratch space that `tree_gradient` takes."""
+    return (4 * nodes + 3) * WIDTH
 
-    For trees that change all the time; a finished one is routed through by `routing`.
+
+def _decide(quantizer: int, a: Any, scale: Any, half_steepness: Any, window: Any) -> Any:
+    """Decision and slope of an activation."""
+    if quantizer == MARGIN:
+        tanh, slope = tanh_and_slope(a * half_steepness)
+        return scale * tanh, scale * half_steepness * slope
+    if quantizer == SIGN:
+        inside = (-a.size()).at_least(-1.0)
+        return a.at_least(0.0).choose(scale, -scale), inside.choose(window, 0.0)
+    return a, None
+
+
+def _upward(quantizer: int, general: bool) -> Any:
+    """Code for one node of the bottom-up sweep: slope, p_right, norm and value.
+
+    `general` decisions weigh what lies below them: a leaf's weight is exp of the sum of decisions
+    along its path, and z the norm of these weights. Otherwise p_right is linear in the decision,
+    which holds for the product, and in complete trees for sums of decisions of one size.
     """
-    d = X.shape[1]
-    for i in range(rows.shape[0]):
-        node, row = starts[i], rows[i] * d
+
+    @intrinsic
+    def upward(  # type: ignore[no-untyped-def]
+        _typing,
+        activations,
+        at,
+        work,
+        low,
+        high,
+        norm_low,
+        norm_high,
+        slope_at,
+        right_at,
+        norm_at,
+        value_at,
+        scale,
+        half_steepness,
+        window,
+        lean,
+    ):
+        i, f = types.intp, types.float32
+        signature = types.none(activations, i, work, i, i, i, i, i, i, i, i, f, f, f, f)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kinds, array = signature.args, args[2]
+
+            def read(index: int) -> Any:
+                return load(context, builder, kinds[2], array, args[index])
+
+            def write(index: int, lanes: Any) -> None:
+                store(context, builder, kinds[2], array, args[index], lanes)
+
+            scale, half_steepness, window, lean = (spread(builder, args[k]) for k in range(11, 15))
+            a = load(context, builder, kinds[0], args[0], args[1])
+            decision, slope = _decide(quantizer, a, scale, half_steepness, window)
+            if general:
+                up, down = exp_both_ways(decision)
+                right = up * read(6)
+                norm = right + down * read(5)
+                p_right = right / norm
+                write(9, norm)
+            else:
+                p_right = decision * lean + 0.5
+            value = read(3) + p_right * (read(4) - read(3))
+            if slope is not None:
+                write(7, slope)
+            write(8, p_right)
+            write(10, value)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return upward
+
+
+def _downward(form: int, has_slope: bool) -> Any:
+    """Code for one node of the top-down sweep: its gradient, and the reach of its children."""
+
+    @intrinsic
+    def downward(  # type: ignore[no-untyped-def]
+        _typing,
+        activations,
+        at,
+        work,
+        low,
+        high,
+        slope_at,
+        right_at,
+        reach_at,
+        reach_low,
+        reach_high,
+        root_at,
+    ):
+        i = types.intp
+        signature = types.none(activations, i, work, i, i, i, i, i, i, i, i)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kinds, array = signature.args, args[2]
+
+            def read(index: int) -> Any:
+                return load(context, builder, kinds[2], array, args[index])
+
+            low, high, reach = read(3), read(4), read(7)
+            right = reach * read(6)
+            left = reach - right
+            if form == SUM:
+                mean = read(10)
+                gradient = right * (high - mean) - left * (low - mean)
+            else:
+                gradient = reach * (high - low) * 0.5
+            if has_slope:
+                gradient = gradient * read(5)
+            store(context, builder, kinds[2], array, args[8], left)
+            store(context, builder, kinds[2], array, args[9], right)
+            store(context, builder, kinds[0], args[0], args[1], gradient)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return downward
+
+
+_up_margin, _up_sign, _up_given = (_upward(q, True) for q in (MARGIN, SIGN, GIVEN))
+_up_margin_lean, _up_sign_lean, _up_given_lean = (_upward(q, False) for q in (MARGIN, SIGN, GIVEN))
+_down_sum, _down_product = _downward(SUM, True), _downward(PRODUCT, True)
+_down_sum_given, _down_product_given = _downward(SUM, False), _downward(PRODUCT, False)
+
+
+@njit(nogil=True, cache=True)
+def leaf_of_row(activations, start, stride, left, right):
+    """Leaf of a row from the activations of all nodes; the first node's lies at `start`."""
+    if left.shape[0] == 0:
+        return 0
+    node = 0
+    while node >= 0:
+        node = right[node] if activations[start + node * stride] >= 0 else left[node]
+    return ~node
+
+
+@njit(nogil=True, cache=True)
+def tree_gradient(
+    activations, start, stride, rows, left, right, how, depth, work, scores, scores_stride
+):
+    """Replace activations by the gradient of the scores with respect to them.
+
+    `rows` is a multiple of 16 (rows beyond the last have scores of 0); the first row's activations
+    begin at `start`. Scores of leaves lie in `work` from place `scores` on, leaf by leaf
+    `scores_stride` apart, and scratch space (`scratch_size`) in the same array before that.
+    `depth` is that of the tree. For the forms of sum and product; `local_gradient` does the other.
+    """
+    nodes = left.shape[0]
+    slopes, rights, norms, values = 0, nodes * WIDTH, 2 * nodes * WIDTH, 3 * nodes * WIDTH
+    one = 4 * nodes * WIDTH  # the norm of a leaf, and two vectors that nobody reads
+    unread = one + WIDTH
+    for j in range(WIDTH):
+        work[one + j] = 1
+    scale, half, window = how.scale, how.half_steepness, how.window
+    margin, given = how.quantizer == MARGIN, how.quantizer == GIVEN
+    # Below decisions of one size, complete subtrees weigh the same and need not be weighed.
+    complete = nodes + 1 == 1 << depth if depth < 60 else False
+    general = how.form == SUM and not (how.quantizer == SIGN and complete)
+    lean = np.float32(0.5)
+    if how.form == SUM and scale > 0:
+        lean = np.float32(np.tanh(scale) / (2 * scale))  # sigmoid(2 s) for decisions of size s
+    for first in range(0, rows, WIDTH):
+        leaf_at = scores + first
+        for n in range(nodes - 1, -1, -1):
+            at = start + n * stride + first
+            a, b = left[n], right[n]
+            low = values + a * WIDTH if a >= 0 else leaf_at + ~a * scores_stride
+            high = values + b * WIDTH if b >= 0 else leaf_at + ~b * scores_stride
+            zl = norms + a * WIDTH if a >= 0 else one
+            zr = norms + b * WIDTH if b >= 0 else one
+            s, p = slopes + n * WIDTH, rights + n * WIDTH
+            z, v = norms + n * WIDTH, values + n * WIDTH
+            A, W, h, w = activations, work, half, window
+            if general and margin:
+                _up_margin(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
+            elif general and given:
+                _up_given(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
+            elif general:
+                _up_sign(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
+            elif margin:
+                _up_margin_lean(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
+            elif given:
+                _up_given_lean(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
+            else:
+                _up_sign_lean(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
+        for j in range(WIDTH):
+            work[norms + j] = 1  # norms are no longer needed: their place takes the reach
+        for n in range(nodes):
+            at = start + n * stride + first
+            a, b = left[n], right[n]
+            low = values + a * WIDTH if a >= 0 else leaf_at + ~a * scores_stride
+            high = values + b * WIDTH if b >= 0 else leaf_at + ~b * scores_stride
+            rl = norms + a * WIDTH if a >= 0 else unread
+            rr = norms + b * WIDTH if b >= 0 else unread + WIDTH
+            s, p, z = slopes + n * WIDTH, rights + n * WIDTH, norms + n * WIDTH
+            A, W = activations, work
+            if how.form == SUM and not given:
+                _down_sum(A, at, W, low, high, s, p, z, rl, rr, values)
+            elif how.form == SUM:
+                _down_sum_given(A, at, W, low, high, s, p, z, rl, rr, values)
+            elif not given:
+                _down_product(A, at, W, low, high, s, p, z, rl, rr, values)
+            else:
+                _down_product_given(A, at, W, low, high, s, p, z, rl, rr, values)
+
+
+@njit(nogil=True, cache=True)
+def local_gradient(
+    activations, start, stride, rows, left, right, how, depth, work, scores, scores_stride
+):
+    """`tree_gradient` for the local form: only the nodes that a row passes learn from it.
+
+    `depth` is that of the tree; `rows` need not be a multiple of 16.
+    """
+    nodes = left.shape[0]
+    passed = np.empty((rows, depth), np.int32)
+    slopes = np.empty((rows, depth), np.float32)
+    for j in range(rows):
+        at = start + j
+        mine = work[scores + leaf_of_row(activations, at, stride, left, right) * scores_stride + j]
+        node, level = 0, 0
         while node >= 0:
-            activation = dot_at(weights, node * d, X, row, d) + bias[node]
-            node = right[node] if activation >= 0.0 else left[node]
-        leaves[i] = ~node
+            a = activations[at + node * stride]
+            child, other = (right[node], left[node]) if a >= 0 else (left[node], right[node])
+            while other >= 0:
+                other = right[other] if activations[at + other * stride] >= 0 else left[other]
+            theirs = work[scores + ~other * scores_stride + j]
+            gain = mine - theirs if a >= 0 else theirs - mine
+            passed[j, level] = node
+            slopes[j, level] = np.float32(0.5) * gain * decision_slope(a, how)
+            node, level = child, level + 1
+        for i in range(level, depth):
+            passed[j, i] = -1
+    for n in range(nodes):
+        for j in range(rows):
+            activations[start + n * stride + j] = 0
+    for j in range(rows):
+        for i in range(depth):
+            if passed[j, i] >= 0:
+                activations[start + passed[j, i] * stride + j] = slopes[j, i]
 
 
 @njit(nogil=True, cache=True)
-def linear_outputs(X, start, stop, leaves, leaf_values, leaf_weights, outputs):
-    """leaf_values[leaf] + leaf_weights[leaf] @ x for the rows start .. stop - 1."""
-    d, count = X.shape[1], leaf_values.shape[1]
-    for row in range(start, stop):
-        leaf = leaves[row]
-        for k in range(count):
-            slope = dot_at(leaf_weights, (leaf * count + k) * d, X, row * d, d)
-            outputs[row, k] = leaf_values[leaf, k] + slope
+def decision_slope(a, how):
+    """Slope of one decision with respect to its activation."""
+    if how.quantizer == SIGN:
+        return how.window if abs(a) <= 1 else np.float32(0)
+    if how.quantizer == GIVEN:
+        return np.float32(1)
+    x = abs(a * how.half_steepness)
+    if x >= SATURATED:
+        return np.float32(0)
+    e = np.exp(-2 * x)
+    return how.scale * how.half_steepness * 4 * e / ((1 + e) * (1 + e))
 
 
-@njit(nogil=True, cache=True)
-def column_sums_by_leaf(leaves, values, sums):
-    """sums[leaf] += values[row], rows in order so that the result does not depend on threads."""
-    for row in range(leaves.shape[0]):
-        leaf = leaves[row]
-        for k in range(values.shape[1]):
-            sums[leaf, k] += values[row, k]
+def gradient_of_decisions(
+    decisions: np.ndarray,
+    scores: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    form: int,
+    depth: int,
+) -> np.ndarray:
+    """d sum_l q_l scores_l / d decisions, for rows of decisions (rows, nodes) and of scores.
 
-
-@njit(nogil=True, cache=True)
-def hard_sign(activations, size, decisions):
-    """size where the activation is >= 0, else -size; torch.where takes 20 times as long."""
-    for row in range(activations.shape[0]):
-        for n in range(activations.shape[1]):
-            decisions[row, n] = size if activations[row, n] >= 0 else -size
-
-
-@njit(nogil=True, cache=True)
-def straight_through(activations, gradient, slope, result):
-    """gradient * slope where |activation| <= 1, else 0: the derivative given to the sign."""
-    for row in range(activations.shape[0]):
-        for n in range(activations.shape[1]):
-            inside = abs(activations[row, n]) <= 1
-            result[row, n] = slope * gradient[row, n] if inside else slope * 0
-
-
-@njit(nogil=True, cache=True)
-def leaf_of_decisions(decisions, leaves):
-    """Leaf of every row of a complete tree from the decisions of all its nodes (batch, nodes)."""
-    n_nodes = decisions.shape[1]
-    for row in range(decisions.shape[0]):
-        node = 0
-        while node < n_nodes:
-            node = 2 * node + (2 if decisions[row, node] >= 0 else 1)
-        leaves[row] = node - n_nodes
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _branch_probabilities(decisions, row, rows, form, p_right, norm):
-    """Soft probability of going right at every node, for `rows` rows from `row` on.
-
-    Decisions of one magnitude s make the soft-max over leaves factorise, with
-    sigmoid(2 s) for the child the decision points to: no exponential is needed per node.
+    The kernel for those who have decisions already, row by row, as the torch layer has. `depth` is
+    the tree's.
     """
-    n_nodes = decisions.shape[1]
-    if form == SUM_EQUAL:
-        strength = abs(decisions[row, 0]) if n_nodes else decisions.dtype.type(0)
-        toward = decisions.dtype.type(1.0 / (1.0 + np.exp(-2.0 * strength)))
-        away = decisions.dtype.type(1.0) - toward
-        for j in range(rows):
-            for n in range(n_nodes):
-                p_right[n, j] = toward if decisions[row + j, n] >= 0 else away
-    elif form == PRODUCT:
-        half = decisions.dtype.type(0.5)
-        for j in range(rows):
-            for n in range(n_nodes):
-                p_right[n, j] = half + half * decisions[row + j, n]
-    elif form == HARD:
-        for j in range(rows):
-            for n in range(n_nodes):
-                p_right[n, j] = 1 if decisions[row + j, n] >= 0 else 0
+    rows, nodes = decisions.shape
+    stride = -(-rows // WIDTH) * WIDTH
+    turned = np.zeros((nodes, stride), dtype=np.float32)
+    bound = largest_decision(depth) if form == SUM else np.inf
+    turned[:, :rows] = np.clip(decisions.T, -bound, bound)
+    at = scratch_size(nodes)
+    work = np.zeros(at + (nodes + 1) * stride, dtype=np.float32)
+    work[at:].reshape(nodes + 1, stride)[:, :rows] = scores.T
+    how = Decisions(GIVEN, form, np.float32(1), np.float32(0), np.float32(1))
+    flat = turned.reshape(-1)
+    if form == LOCAL:
+        local_gradient(flat, 0, stride, rows, left, right, how, depth, work, at, stride)
     else:
-        one, height = decisions.dtype.type(1.0), 1
-        while 2 << height <= n_nodes + 1:
-            height += 1
-        # Exponentials of sums along a path must stay numbers; larger decisions are as good as hard.
-        largest = 0.9 * np.log(np.finfo(decisions.dtype).max)
-        bound = decisions.dtype.type(largest / height)
-        for j in range(rows):
-            for n in range(n_nodes):
-                p_right[n, j] = np.exp(min(max(decisions[row + j, n], -bound), bound))
-        for n in range(n_nodes, 2 * n_nodes + 1):
-            for j in range(BLOCK):
-                norm[n, j] = one
-        for n in range(n_nodes - 1, -1, -1):
-            for j in range(BLOCK):
-                # e^d z_right / (e^d z_right + e^-d z_left), z the norm of the soft-max below.
-                right = p_right[n, j] * norm[2 * n + 2, j]
-                both = right + norm[2 * n + 1, j] / p_right[n, j]
-                norm[n, j] = both
-                p_right[n, j] = right / both
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def tree_gradient(decisions, leaf_scores, form, gradient):
-    """Derivative of sum_l q_l * leaf_scores[:, l] with respect to every decision.
-
-    The closed form of Algorithm 2: q is the soft distribution over leaves that the decisions of
-    a complete tree define, and with V(n) the mean score below n, C = V(root) and reach(n) the
-    probability of passing n,
-
-        sum form:      d/d decision_n = reach(n) (p_right (V(right) - C) - p_left (V(left) - C))
-        product form:  d/d decision_n = reach(n) (V(right) - V(left)) / 2
-
-    In the hard form reach is 1 on the path a row takes and 0 elsewhere, and V is the score of the
-    one leaf that a row sent left or right at n would end in.
-
-    Parameters are (batch, nodes), (batch, leaves), a form constant and the (batch, nodes) result.
-    Two sweeps over the tree, no matrix of leaves by leaves.
-    """
-    batch, n_nodes = decisions.shape
-    dtype = decisions.dtype.type
-    value = np.empty((2 * n_nodes + 1, BLOCK), decisions.dtype)
-    reach = np.empty((2 * n_nodes + 1, BLOCK), decisions.dtype)
-    p_right = np.empty((n_nodes, BLOCK), decisions.dtype)
-    norm = np.empty((2 * n_nodes + 1 if form == SUM_GENERAL else 1, BLOCK), decisions.dtype)
-    one = dtype(1.0)
-    half = dtype(0.5)
-    value[:] = 0
-    p_right[:] = 0
-    for first in range(0, batch, BLOCK):
-        rows = min(BLOCK, batch - first)
-        _branch_probabilities(decisions, first, rows, form, p_right, norm)
-        for j in range(rows):
-            for leaf in range(n_nodes + 1):
-                value[n_nodes + leaf, j] = leaf_scores[first + j, leaf]
-        for n in range(n_nodes - 1, -1, -1):
-            for j in range(BLOCK):
-                low = value[2 * n + 1, j]
-                value[n, j] = low + p_right[n, j] * (value[2 * n + 2, j] - low)
-        for j in range(BLOCK):
-            reach[0, j] = one
-        for n in range(n_nodes):
-            for j in range(BLOCK):
-                passing = reach[n, j]
-                right = passing * p_right[n, j]
-                left = passing - right
-                reach[2 * n + 2, j] = right
-                reach[2 * n + 1, j] = left
-                # p_right is no longer needed: its place takes the derivative.
-                if form >= PRODUCT:
-                    p_right[n, j] = half * passing * (value[2 * n + 2, j] - value[2 * n + 1, j])
-                else:
-                    mean = value[0, j]
-                    p_right[n, j] = right * (value[2 * n + 2, j] - mean) - left * (
-                        value[2 * n + 1, j] - mean
-                    )
-        for j in range(rows):
-            for n in range(n_nodes):
-                gradient[first + j, n] = p_right[n, j]
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def leaf_probabilities(decisions, form, probabilities):
-    """The soft distribution over leaves that decisions of any size define: (batch, leaves)."""
-    batch, n_nodes = decisions.shape
-    reach = np.empty((2 * n_nodes + 1, BLOCK), decisions.dtype)
-    p_right = np.empty((n_nodes, BLOCK), decisions.dtype)
-    norm = np.empty((2 * n_nodes + 1 if form == SUM_GENERAL else 1, BLOCK), decisions.dtype)
-    for first in range(0, batch, BLOCK):
-        rows = min(BLOCK, batch - first)
-        _branch_probabilities(decisions, first, rows, form, p_right, norm)
-        for j in range(rows):
-            reach[0, j] = 1
-            for n in range(n_nodes):
-                reach[2 * n + 2, j] = reach[n, j] * p_right[n, j]
-                reach[2 * n + 1, j] = reach[n, j] - reach[2 * n + 2, j]
-            for leaf in range(n_nodes + 1):
-                probabilities[first + j, leaf] = reach[n_nodes + leaf, j]
+        tree_gradient(flat, 0, stride, stride, left, right, how, depth, work, at, stride)
+    return np.ascontiguousarray(turned[:, :rows].T)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgtrees.tree import gradient, routing
+from dgtrees.tree import partial_routes, routing
 from dgtrees.tree.inputs import split_rows
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def leaf_outputs(
     outputs = np.empty((X.shape[0], tree.n_outputs))
     linear = (leaves, tree.leaf_values, tree.leaf_weights)
     split_rows(
-        lambda start, stop: gradient.linear_outputs(X, start, stop, *linear, outputs),
+        lambda start, stop: partial_routes.linear_outputs(X, start, stop, *linear, outputs),
         X.shape[0],
         tree.n_outputs * tree.n_features,
         n_threads,

@@ -102,7 +102,7 @@ class _PAT(TorchBaseline, TreeEstimator):
         self.soft_loss_, self.hard_loss_ = losses_before_and_after(
             network, rows, self._n_classes > 0
         )
-        tree = data.unscale(network.harden()).prune(np.asarray(train.X))
+        tree = data.unscale(network.to_tree()).prune(np.asarray(train.X))
         self.model_ = self._finished((tree,))
 
 

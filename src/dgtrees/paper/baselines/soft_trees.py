@@ -1,7 +1,7 @@
 """Trees that mix their leaves while training (torch): PAT's, and TEL's, which always do.
 
-Both are `TrainableTree` with the product of decisions along a path, whose compiled gradient they
-share; they differ in what a node's decision is and in what weighs the leaves.
+Both are `TrainableTree` with one layer and the product of decisions along a path; they differ in
+what a node's decision is and in what weighs the leaves.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from dgtrees.learn.losses import LOSSES
-from dgtrees.learn.module import TrainableTree
-from dgtrees.learn.quantizers import Quantizer
-from dgtrees.learn.rows import Rows
-from dgtrees.learn.threads import one_thread
+from dgtrees.nn.layer import TrainableTree
+from dgtrees.nn.losses import LOSSES
+from dgtrees.nn.quantizers import Quantizer
+from dgtrees.nn.rows import TensorRows
+from dgtrees.nn.threads import one_torch_thread
 
 __all__ = ["AnnealedTree", "SmoothForest", "SmoothTree", "losses_before_and_after"]
 
@@ -62,7 +62,7 @@ class AnnealedTree(TrainableTree):
         generator: torch.Generator,
     ) -> None:
         super().__init__(
-            d, outputs, max_depth, path="product", quantizer=_Sigmoid(), generator=generator
+            d, outputs, max_depth, 1, path="product", quantizer=_Sigmoid(), generator=generator
         )
         self.start, self.stop, self.schedule = start, stop, schedule
         # A buffer, so that the scale of an epoch is kept with its weights.
@@ -84,12 +84,12 @@ class AnnealedTree(TrainableTree):
 
 @torch.no_grad()
 def losses_before_and_after(
-    tree: AnnealedTree, rows: Rows, classification: bool
+    tree: AnnealedTree, rows: TensorRows, classification: bool
 ) -> tuple[float, float]:
     """Mean loss of the soft tree and of the hard one, over the same rows."""
     loss = LOSSES["cross_entropy" if classification else "squared"]
     means = []
-    with one_thread():
+    with one_torch_thread():
         for soft in (True, False):
             tree.train(soft)
             losses = loss(torch.cat([tree(x) for x in rows.X.split(_CHUNK)]), rows.y)
@@ -103,8 +103,9 @@ class SmoothTree(TrainableTree):
     def __init__(
         self, d: int, outputs: int, max_depth: int, gamma: float, generator: torch.Generator
     ) -> None:
+        quantizer = SmoothStep(gamma)
         super().__init__(
-            d, outputs, max_depth, path="product", quantizer=SmoothStep(gamma), generator=generator
+            d, outputs, max_depth, 1, path="product", quantizer=quantizer, generator=generator
         )
 
     def forward(self, x: Tensor) -> Tensor:

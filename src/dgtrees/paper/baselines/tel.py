@@ -147,7 +147,7 @@ class _TEL(TorchBaseline):
         for i, tree in enumerate(network.trees):
             # The unscaling of a hard tree with the same nodes and leaves is that of a soft one:
             # the weights a row's leaves have add up to 1. The sum needs the mean target once.
-            flat = data.unscale(tree.harden())
+            flat = data.unscale(tree.to_tree())
             values = flat.leaf_values - (data.y_center if i else 0.0)
             trees.append(SoftTree(flat.weights, flat.bias, values, float(self.gamma)))
         self.trees_ = trees

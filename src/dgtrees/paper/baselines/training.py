@@ -1,6 +1,6 @@
 """The torch side of the baselines: standardised tensors, one loop of epochs, the weights to keep.
 
-Simpler than `learn.loop.fit_tree`, on purpose: baselines are trained as their authors did, without
+Simpler than `nn.loop.fit_tree`, on purpose: baselines are trained as their authors did, without
 what the tree's own recipe adds (noise, averaging, several tries).
 """
 
@@ -16,13 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from dgtrees.errors import StateError
-from dgtrees.learn.losses import LOSSES
-from dgtrees.learn.module import TrainableTree
-from dgtrees.learn.objective import evaluate
-from dgtrees.learn.rows import Rows
 from dgtrees.learn.scaling import moments
-from dgtrees.learn.threads import one_thread
-from dgtrees.learn.weights import BestWeights
+from dgtrees.nn.losses import LOSSES
+from dgtrees.nn.rows import TensorRows
+from dgtrees.nn.threads import one_torch_thread
+from dgtrees.nn.validation import BestWeights, evaluate
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
 
@@ -70,7 +68,7 @@ class Standardiser:
         """Standardiser features, (rows, d)."""
         return ((X - self.center) / self.scale).astype(np.float32)
 
-    def rows(self, examples: Examples) -> Rows:
+    def rows(self, examples: Examples) -> TensorRows:
         """Tensors to train or validate with."""
         X = torch.from_numpy(self.inputs(examples.X))
         if self.n_classes:
@@ -80,8 +78,8 @@ class Standardiser:
             y = torch.from_numpy(((examples.y - self.y_center) / divisor).astype(np.float32))
         weight = examples.weight / examples.weight.mean()
         if np.all(weight == weight[0]):
-            return Rows(X, y)
-        return Rows(X, y, torch.from_numpy(weight.astype(np.float32)))
+            return TensorRows(X, y)
+        return TensorRows(X, y, torch.from_numpy(weight.astype(np.float32)))
 
     def unscale(self, tree: ObliqueTree) -> ObliqueTree:
         """A tree on standardised rows as one on the rows themselves."""
@@ -97,8 +95,8 @@ def run(
     network: BaselineNetwork,
     optimizer: torch.optim.Optimizer,
     schedule: Any,
-    train: Rows,
-    validation: Rows | None,
+    train: TensorRows,
+    validation: TensorRows | None,
     *,
     classification: bool,
     epochs: int,
@@ -115,7 +113,7 @@ def run(
     loss = LOSSES["cross_entropy" if classification else "squared"]
     size = max(1, min(batch_size, max(16, len(train) // _MIN_BATCHES)))
     result, best = Run(), BestWeights(module)
-    with one_thread():
+    with one_torch_thread():
         for epoch in range(1, epochs + 1):
             network.set_progress((epoch - 1) / max(1, epochs - 1))
             module.train()
@@ -137,8 +135,7 @@ def run(
                     f"the loss became {metrics['loss']} in epoch {epoch}: lower learning_rate"
                 )
             if validation is not None:
-                # `evaluate` asks no more of a tree than every baseline has.
-                scores = evaluate(cast(TrainableTree, module), validation, classification, loss)
+                scores = evaluate(module, validation, classification, loss)
                 metrics |= {f"val_{name}": value for name, value in scores.items()}
                 if keep_best:
                     best.offer(_rank(metrics), epoch)

@@ -2,65 +2,31 @@
 
 Owns the trainable parameters and the pairing of a hard forward pass with a soft backward pass.
 The backward pass itself is `autograd`'s. It knows nothing of data sets, epochs or optimisers
-(`loop`) and ends in an `ObliqueTree`.
+(`loop`) and ends in an `ObliqueTree`, or in a `Model`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from numbers import Integral
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dgtrees.learn.autograd import HardLeaf, MixedLeaves
-from dgtrees.learn.quantizers import QUANTIZERS, Quantizer, on_cpu
-from dgtrees.tree import gradient
+from dgtrees.learn.recipe import hidden_widths
+from dgtrees.model.answer import Answer, Classes, Values
+from dgtrees.model.model import Facts, Model, forest_of
+from dgtrees.nn.autograd import HardLeaf, soft_leaves
+from dgtrees.nn.quantizers import QUANTIZERS, Quantizer
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.topology import n_internal, n_leaves
 
-__all__ = ["PAPER_WIDTHS", "TrainableTree", "hidden_widths"]
-
-PAPER_WIDTHS = {2: 240, 4: 600, 6: 1008, 8: 1530, 10: 2046}
-"""Width of both hidden layers for L = 3 by height (the paper's table of hidden dimensions)."""
+__all__ = ["TrainableTree"]
 
 PATHS = ("sum", "product")
 LEAVES = ("constant", "linear")
-
-
-def hidden_widths(
-    max_depth: int, n_layers: int, hidden: int | str | Sequence[int] = "paper"
-) -> tuple[int, ...]:
-    """Widths of the n_layers - 1 hidden linear layers.
-
-    `hidden` is one width for all of them, a sequence of widths, or "paper" for the paper's table
-    (heights between its rows take the next larger row's width).
-
-    >>> hidden_widths(6, 3)
-    (1008, 1008)
-    >>> hidden_widths(6, 2, 128)
-    (128,)
-    """
-    if n_layers == 1:
-        return ()
-    if hidden == "paper":
-        height = next((h for h in sorted(PAPER_WIDTHS) if h >= max_depth), max(PAPER_WIDTHS))
-        return (PAPER_WIDTHS[height],) * (n_layers - 1)
-    widths = (hidden,) * (n_layers - 1) if isinstance(hidden, Integral) else hidden
-    if (
-        not isinstance(widths, Sequence)
-        or isinstance(widths, str)
-        or len(widths) != n_layers - 1
-        or not all(isinstance(width, Integral) and int(width) >= 1 for width in widths)
-    ):
-        raise ValueError(
-            f"hidden must be 'paper', a width of at least 1, or n_layers - 1 = {n_layers - 1} of "
-            f"them, got {hidden!r}: change hidden or n_layers"
-        )
-    return tuple(int(width) for width in widths)
 
 
 class _Layer(nn.Linear):
@@ -73,37 +39,64 @@ class _Layer(nn.Linear):
 class TrainableTree(nn.Module):
     """A complete oblique tree as a torch layer: hard forward, soft backward.
 
+    Inputs (..., in_features) become outputs (..., out_features). The defaults are those of the
+    estimators' default recipe. Three more things belong to it and are your loop's part: inputs of
+    about unit size (a BatchNorm1d before the tree), a larger learning rate for `leaf_parameters`
+    (0.05) than for `node_parameters` (0.003), and decisions that steepen in the course of training
+    (`set_progress`). Without the first two a tree learns much less.
+
     Parameters
     ----------
     in_features, out_features : int
         Size of a row and of a prediction.
     max_depth : int
         Height h: 2^h - 1 decision nodes and 2^h leaves.
-    n_layers : int, default 1
+    n_layers : int, default 3
         Linear layers whose product gives the node weights (L in the paper). They only shape the
         training; `harden` multiplies them out.
-    hidden : "paper", int or sequence of int
+    hidden : "paper", int or sequence of int, default (128, 64)
         Widths of the hidden layers, see `hidden_widths`.
     leaf : "constant" or "linear"
         What a leaf predicts.
     path : "sum" or "product"
         How decisions along a path combine in the backward pass.
-    quantizer : str or Quantizer
+    quantizer : str or Quantizer, default "margin"
         "sign", "scaled_sign", "lsq", "annealed", "margin", or a module of your own.
-    softmax_scale : float, default 1.0
+    softmax_scale : float, default 0.88
         Size of a decision in the soft-max over leaves; smaller spreads the gradient wider.
     generator : torch.Generator, optional
         Source of the initial weights; torch's global one otherwise.
 
     Examples
     --------
+    A tree as the last layer of a small network:
+
     >>> import torch
+    >>> from dgtrees.nn import TrainableTree
     >>> _ = torch.manual_seed(0)
-    >>> tree = TrainableTree(in_features=4, out_features=3, max_depth=2, n_layers=2, hidden=8)
-    >>> tree(torch.randn(5, 4)).shape
-    torch.Size([5, 3])
-    >>> tree.harden().n_leaves
-    4
+    >>> X = torch.randn(500, 4)
+    >>> y = (X[:, 0] * X[:, 1] > 0).long()
+    >>> below = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8))
+    >>> tree = TrainableTree(in_features=8, out_features=2, max_depth=3)
+    >>> network = torch.nn.Sequential(below, tree)
+    >>> nodes = [*below.parameters(), *tree.node_parameters()]
+    >>> optimizer = torch.optim.AdamW(
+    ...     [{"params": nodes}, {"params": tree.leaf_parameters(), "lr": 0.05}], lr=0.003
+    ... )
+    >>> for step in range(100):
+    ...     tree.set_progress(step / 99)
+    ...     loss = torch.nn.functional.cross_entropy(network(X), y)
+    ...     optimizer.zero_grad()
+    ...     loss.backward()
+    ...     optimizer.step()
+    >>> bool((network.eval()(X).argmax(dim=1) == y).float().mean() > 0.9)
+    True
+
+    What it has learnt, as a model that needs no torch:
+
+    >>> model = tree.harden(classes=["unlike", "alike"])
+    >>> model.predict(below(torch.tensor([[2.0, 2.0, 0.0, 0.0]])).detach().numpy())
+    array(['alike'], dtype='<U6')
     """
 
     def __init__(
@@ -111,12 +104,12 @@ class TrainableTree(nn.Module):
         in_features: int,
         out_features: int,
         max_depth: int,
-        n_layers: int = 1,
-        hidden: int | str | Sequence[int] = "paper",
+        n_layers: int = 3,
+        hidden: int | str | Sequence[int] = (128, 64),
         leaf: str = "constant",
         path: str = "sum",
-        quantizer: str | Quantizer = "sign",
-        softmax_scale: float = 1.0,
+        quantizer: str | Quantizer = "margin",
+        softmax_scale: float = 0.88,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
@@ -172,12 +165,16 @@ class TrainableTree(nn.Module):
         if self.leaf_weights is not None:
             nn.init.zeros_(self.leaf_weights)
 
+    def set_progress(self, fraction: float) -> None:
+        """Tell how much of the training is done, 0 to 1: decisions steepen, if they have to."""
+        self.quantizer.set_progress(fraction)
+
     @property
-    def _form(self) -> int:
-        # With decisions of one size, a node's soft-max does not depend on what lies below it.
+    def _form(self) -> str:
         if self.path == "product":
-            return gradient.PRODUCT
-        return gradient.SUM_EQUAL if self.quantizer.equal_size else gradient.SUM_GENERAL
+            return "product"
+        # With decisions of one size, a node's soft-max does not depend on what lies below it.
+        return "equal" if self.quantizer.equal_size else "margins"
 
     def linear_layers(self) -> list[nn.Linear]:
         """The layers whose product is the node weights, first to last."""
@@ -190,6 +187,10 @@ class TrainableTree(nn.Module):
         """
         return [self.leaf_values]
 
+    def node_parameters(self) -> list[nn.Parameter]:
+        """Everything else."""
+        return [p for p in self.parameters() if p is not self.leaf_values]
+
     def activations(self, x: Tensor) -> Tensor:
         """w.x + b of every node, (batch, nodes)."""
         if not len(self.layers):
@@ -200,16 +201,29 @@ class TrainableTree(nn.Module):
 
     def leaf_mixture(self, x: Tensor) -> Tensor:
         """Soft distribution of every row over the leaves, (batch, leaves)."""
-        return MixedLeaves.apply(self.quantizer(self.activations(x)), self._form)
+        return soft_leaves(self.quantizer(self.activations(x)), self._form)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Prediction of the reached leaf, (batch, out_features)."""
-        if self.quantizer.soft and self.training:
-            mixture = self.leaf_mixture(x)
-            output = mixture @ self.leaf_values
-            if self.leaf_weights is not None:
-                output = output + torch.einsum("bl,lkd,bd->bk", mixture, self.leaf_weights, x)
-            return output
+        """Prediction of the reached leaf for inputs (..., in_features), (..., out_features)."""
+        if x.ndim == 0 or x.shape[-1] != self.in_features:
+            raise ValueError(
+                f"x must have shape (..., {self.in_features}), got {tuple(x.shape)}: change x or "
+                "in_features"
+            )
+        rows = x.reshape(-1, self.in_features)
+        output = self._mix(rows) if self.quantizer.soft and self.training else self._pick(rows)
+        return output.reshape(*x.shape[:-1], self.out_features)
+
+    def _mix(self, x: Tensor) -> Tensor:
+        """All leaves, weighed by the soft distribution."""
+        mixture = self.leaf_mixture(x)
+        output = mixture @ self.leaf_values
+        if self.leaf_weights is not None:
+            output = output + torch.einsum("bl,lkd,bd->bk", mixture, self.leaf_weights, x)
+        return output
+
+    def _pick(self, x: Tensor) -> Tensor:
+        """The reached leaf, with the gradient of the mixture for the decisions."""
         decisions = self.quantizer(self.activations(x))
         leaf = self._find_leaf(decisions.detach())
         output = torch.nn.functional.embedding(leaf, self.leaf_values)
@@ -220,27 +234,24 @@ class TrainableTree(nn.Module):
         # Leaves learn from `output` alone, by the rows that reach them: what is given here only
         # says what the other leaves would have answered.
         weights = None if self.leaf_weights is None else self.leaf_weights.detach()
-        form = gradient.HARD if self.local else self._form
+        form = "local" if self.local else self._form
         return HardLeaf.apply(
             output, decisions, self.leaf_values.detach(), weights, x.detach(), form
         )
 
     def _find_leaf(self, decisions: Tensor) -> Tensor:
-        batch, n_nodes = decisions.shape
-        if on_cpu(decisions):
-            leaf = torch.empty(batch, dtype=torch.int64)
-            gradient.leaf_of_decisions(decisions.numpy(), leaf.numpy())
-            return leaf
-        node = torch.zeros(batch, dtype=torch.int64, device=decisions.device)
+        """Leaf of every row, (batch,), from the decisions of all nodes."""
+        right = (decisions >= 0).long()
+        node = right.new_zeros(len(right), 1)
         for _ in range(self.max_depth):
-            right = decisions.gather(1, node[:, None]).squeeze(1) >= 0
-            node = 2 * node + 1 + right
-        return node - n_nodes
+            node = 2 * node + 1 + right.gather(1, node)
+        return node.squeeze(1) - right.shape[1]
 
     @torch.no_grad()
-    def harden(self) -> ObliqueTree:
+    def to_tree(self) -> ObliqueTree:
         """The `ObliqueTree` that predicts as this layer does; layers are multiplied in float64."""
         # In float64: rounding the product to float32 would move boundaries, and rows across them.
+        weights, bias = np.zeros((0, self.in_features)), np.zeros(0)
         if len(self.layers):
             linear = self.linear_layers()
             product, offset = linear[0].weight.double(), linear[0].bias.double()
@@ -249,13 +260,52 @@ class TrainableTree(nn.Module):
                 product, offset = factor @ product, factor @ offset
                 if layer.bias is not None:
                     offset = offset + layer.bias.double()
-            bias = offset.cpu().numpy()
-            weights = product.cpu().numpy()
-        else:
-            weights, bias = np.zeros((0, self.in_features)), np.zeros(0)
-        return ObliqueTree.complete(
-            weights,
-            bias,
-            self.leaf_values.double().cpu().numpy(),
-            None if self.leaf_weights is None else self.leaf_weights.double().cpu().numpy(),
+            weights, bias = product.cpu().numpy(), offset.cpu().numpy()
+        slopes = None if self.leaf_weights is None else self.leaf_weights.double().cpu().numpy()
+        return ObliqueTree.complete(weights, bias, self.leaf_values.double().cpu().numpy(), slopes)
+
+    def harden(
+        self, classes: Sequence[Any] | None = None, feature_names: Sequence[str] | None = None
+    ) -> Model:
+        """A finished model that predicts as this layer does; it needs no torch.
+
+        Parameters
+        ----------
+        classes : sequence of labels, optional
+            What outputs are scores of, in their order. Without it the model answers with values.
+        feature_names : sequence of str, optional
+            Names of the inputs, x0, x1, ... otherwise.
+
+        Returns
+        -------
+        Model
+            To predict, `save`, `dgtrees.explain`, draw or export.
+        """
+        tree = self.to_tree()
+        answer: Answer = Values(single_output=self.out_features == 1)
+        if classes is not None:
+            _check_count("classes", classes, "outputs", self.out_features)
+            # Model files have classes in order.
+            labels, order = np.unique(np.asarray(classes), return_index=True)
+            _check_count("different classes", labels, "outputs", self.out_features)
+            answer, tree = Classes(labels), _take_outputs(tree, order)
+        names = None
+        if feature_names is not None:
+            _check_count("feature_names", feature_names, "inputs", self.in_features)
+            names = tuple(str(name) for name in feature_names)
+        kind = type(self).__name__
+        return Model(forest_of([tree], answer), answer, alone=True, kind=kind, facts=Facts(names))
+
+
+def _check_count(name: str, given: Any, what: str, count: int) -> None:
+    if len(given) != count:
+        raise ValueError(
+            f"{name} must be as many as {what}, {count}, got {len(given)}: give one for each"
         )
+
+
+def _take_outputs(tree: ObliqueTree, order: np.ndarray) -> ObliqueTree:
+    """The tree with its outputs in another order."""
+    slopes = None if tree.leaf_weights is None else tree.leaf_weights[:, order]
+    values = tree.leaf_values[:, order]
+    return ObliqueTree(tree.weights, tree.bias, tree.left, tree.right, values, slopes)

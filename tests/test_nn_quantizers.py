@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from dgtrees.learn.quantizers import QUANTIZERS, AnnealedSigmoid
 from dgtrees.learn.recipe import QUANTIZER_NAMES
+from dgtrees.nn.quantizers import QUANTIZERS, AnnealedSigmoid
 
 
 def test_scaled_sign_uses_the_mean_activation():

@@ -15,8 +15,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgtrees.tree import gradient
-
 __all__ = [
     "QUANTIZERS",
     "AnnealedSigmoid",
@@ -25,13 +23,12 @@ __all__ = [
     "Quantizer",
     "ScaledSign",
     "Sign",
-    "on_cpu",
 ]
 
 
-def on_cpu(tensor: Tensor) -> bool:
-    """Whether the Numba kernels can work on a tensor; other devices use torch operations."""
-    return tensor.device.type == "cpu"
+def _sign(a: Tensor) -> Tensor:
+    """1 where a >= 0, else -1: ties go right."""
+    return 2.0 * (a >= 0).to(a.dtype) - 1.0
 
 
 class Quantizer(nn.Module):
@@ -45,7 +42,7 @@ class Quantizer(nn.Module):
         self.scale = scale
 
     def set_progress(self, fraction: float) -> None:
-        """Tell how much of the training is done, 0 to 1. Only annealing listens."""
+        """Tell how much of the training is done, 0 to 1; for those that have a schedule."""
 
 
 class _HardSign(torch.autograd.Function):
@@ -55,24 +52,13 @@ class _HardSign(torch.autograd.Function):
     def forward(ctx: Any, a: Tensor, size: float, slope: float) -> Tensor:
         ctx.save_for_backward(a)
         ctx.slope = slope
-        if not on_cpu(a):
-            return torch.where(a >= 0, size, -size)
-        a_array = a.numpy()
-        decisions = torch.empty_like(a)
-        gradient.hard_sign(a_array, a_array.dtype.type(size), decisions.numpy())
-        return decisions
+        return size * _sign(a)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
         (a,) = ctx.saved_tensors
         (grad,) = grads
-        if not on_cpu(a):
-            return grad * (a.abs() <= 1) * ctx.slope, None, None
-        a_array = a.numpy()
-        result = torch.empty_like(a)
-        slope = a_array.dtype.type(ctx.slope)
-        gradient.straight_through(a_array, grad.contiguous().numpy(), slope, result.numpy())
-        return result, None, None
+        return grad * (a.abs() <= 1) * ctx.slope, None, None
 
 
 class Sign(Quantizer):
@@ -98,7 +84,7 @@ class _LearnedStep(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, alpha: Tensor) -> Tensor:
         ctx.save_for_backward(a, alpha)
-        return torch.where(a >= 0, alpha, -alpha)
+        return alpha * _sign(a)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
@@ -106,10 +92,9 @@ class _LearnedStep(torch.autograd.Function):
         a, alpha = ctx.saved_tensors
         ratio = a / alpha
         inside = ratio.abs() <= 1
-        sign = torch.where(a >= 0, 1.0, -1.0)
-        d_alpha = torch.where(inside, sign - ratio, sign)
+        d_alpha = _sign(a) - ratio * inside
         # The paper's factor 1 / sqrt(size * levels) keeps alpha's updates in proportion.
-        return grad * inside, (grad * d_alpha).sum() / a.numel() ** 0.5
+        return grad * inside, (grad * d_alpha).sum() / max(1, a.numel()) ** 0.5
 
 
 class LearnedStep(Quantizer):
@@ -122,7 +107,7 @@ class LearnedStep(Quantizer):
 
     def forward(self, a: Tensor) -> Tensor:
         """Decisions of a batch, (batch, nodes)."""
-        if self.training and not self.started:
+        if self.training and not self.started and a.numel():
             with torch.no_grad():
                 self.alpha.copy_(2.0 * self.scale * a.abs().mean().clamp_min(1e-3))
                 self.started.fill_(True)  # type: ignore[operator]
@@ -166,6 +151,11 @@ class Margin(AnnealedSigmoid):
     """
 
     soft = False
+
+    def __init__(
+        self, scale: float = 1.0, start: float = 3.0, stop: float = 9.0, schedule: str = "log"
+    ) -> None:
+        super().__init__(scale, start, stop, schedule)
 
 
 QUANTIZERS: dict[str, type[Quantizer]] = {

@@ -1,0 +1,66 @@
+"""Tries: several trees from different starts, of which the one that validates best is trained on.
+
+All of them go half of the way, side by side in threads; the one with the lowest validation loss
+there, averaged over its last epochs, goes to the end with all threads. The seed decides the result,
+the number of threads does not.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from dgtrees.learn.result import Callback, TrainingResult
+from dgtrees.learn.trainer import Trainer
+from dgtrees.tables.examples import Examples
+
+__all__ = ["best_of_tries"]
+
+_RECENT = 0.2
+"""Share of the epochs so far whose mean validation loss decides which try goes on."""
+
+
+def best_of_tries(
+    trainers: list[Trainer],
+    train: Examples,
+    validation: Examples | None,
+    callbacks: tuple[Callback, ...] = (),
+    n_threads: int = 1,
+) -> tuple[Trainer, TrainingResult]:
+    """Train as described above; the chosen trainer, and what it did."""
+    n_epochs = trainers[0].recipe.n_epochs(len(train.X))
+    half = n_epochs // 2 if len(trainers) > 1 else 0
+    watch = _Watch(callbacks, len(trainers) * half + n_epochs - half)
+    runs = [trainer.begin(train, validation, callbacks=(watch,)) for trainer in trainers]
+    if half:
+        with ThreadPoolExecutor(min(n_threads, len(runs))) as pool:
+            list(pool.map(lambda run: run.advance(half), runs))
+    losses = [_recent(run.result) for run in runs]
+    chosen = int(np.argmin(losses))
+    result = trainers[chosen].end(runs[chosen].advance(n_threads=n_threads))
+    return trainers[chosen], result
+
+
+def _recent(result: TrainingResult) -> float:
+    losses = result.history.get("val_loss", [0.0])
+    return float(np.mean(losses[-max(1, round(_RECENT * len(losses))) :]))
+
+
+class _Watch:
+    """Callbacks that count the epochs of all tries, one at a time."""
+
+    def __init__(self, callbacks: tuple[Callback, ...], total: int) -> None:
+        self.callbacks, self.total = callbacks, total
+        self.done, self.stopped = 0, False
+        self.lock = threading.Lock()
+
+    def __call__(self, epoch: int, n_epochs: int, metrics: dict[str, float]) -> bool:
+        with self.lock:
+            self.done += 1
+            asked: list[Callable] = [] if self.stopped else list(self.callbacks)
+            for callback in asked:  # all of them, even if the first one asks to stop
+                self.stopped |= bool(callback(self.done, self.total, metrics))
+            return self.stopped
