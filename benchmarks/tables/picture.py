@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
 
 from benchmarks.tables.models import CONTESTANTS
@@ -36,29 +36,24 @@ def draw(mean_ranks: pd.Series, tables: int, path: Path) -> None:
     half = -(-count // 2)  # the better half is named on the left, the worse on the right
     below = 0.25 + 0.13 * len(groups)  # from the axis to the first name
     height = 1.0 + below + _STEP * half
-    figure = plt.figure(figsize=(8.0, height))
+    figure = plt.figure(figsize=(8.6, height))
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     # Heights are in inches; the scale of ranks takes the middle part of the width.
-    axes.set(xlim=(1 - 0.55 * (count - 1), count + 0.55 * (count - 1)), ylim=(0, height))
+    margin = 0.65 * (count - 1)
+    axes.set(xlim=(1 - margin, count + margin), ylim=(0, height))
     axes.set_axis_off()
     line = height - 0.8
     axes.plot([1, count], [line, line], color="black", lw=1)
     for rank in range(1, count + 1):
         axes.plot([rank, rank], [line, line + 0.08], color="black", lw=1)
         axes.text(rank, line + 0.12, str(rank), ha="center", va="bottom", fontsize=9)
-    axes.text(1 - 0.1, line + 0.12, "best", ha="right", va="bottom", fontsize=9)
-    axes.text(count + 0.1, line + 0.12, "worst", ha="left", va="bottom", fontsize=9)
+    _write(axes, 1, line + 0.19, "best", -10, fontsize=9)
+    _write(axes, count, line + 0.19, "worst", 10, fontsize=9)
     top = line + 0.48
     axes.plot([1, 1 + difference], [top, top], color="black", lw=2)
-    axes.text(
-        1 + difference + 0.1,
-        top,
-        f"critical difference of mean ranks {difference:.2f} "
-        f"({count} models, {tables} tables, level {LEVEL})",
-        ha="left",
-        va="center",
-        fontsize=9,
-    )
+    said = f"critical difference of mean ranks {difference:.2f}"
+    of = f"({count} models, {tables} tables, level {LEVEL})"
+    _write(axes, 1 + difference, top, f"{said} {of}", 6, fontsize=9)
     for row, group in enumerate(groups):
         y = line - 0.16 - 0.13 * row
         ends = [order[group[0]] - 0.04, order[group[-1]] + 0.04]
@@ -81,14 +76,13 @@ def _name(
     colour = _OURS if contestant.ours else _OTHERS
     edge = 1 - 0.12 * (count - 1) if left else count + 0.12 * (count - 1)
     axes.plot([rank, rank, edge], [line, y, y], color=colour, lw=1.8 if contestant.ours else 1)
-    shift = np.copysign(0.06, edge - rank)
-    axes.text(
-        edge + shift,
-        y,
-        f"{contestant.title}  {rank:.2f}" if left else f"{rank:.2f}  {contestant.title}",
-        ha="right" if left else "left",
-        va="center",
-        fontsize=10,
-        color=colour,
-        fontweight="bold" if contestant.ours else "normal",
-    )
+    said = f"{contestant.title}  {rank:.2f}" if left else f"{rank:.2f}  {contestant.title}"
+    weight = "bold" if contestant.ours else "normal"
+    _write(axes, edge, y, said, -5 if left else 5, color=colour, fontsize=10, fontweight=weight)
+
+
+def _write(axes: plt.Axes, x: float, y: float, said: str, shift: float, **style: Any) -> None:
+    """Text so many points left or right of a place, whatever the scale of ranks is."""
+    side = "left" if shift > 0 else "right"
+    at = {"xytext": (shift, 0), "textcoords": "offset points", "ha": side, "va": "center"}
+    axes.annotate(said, (x, y), **at, **style)

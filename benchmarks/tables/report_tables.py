@@ -29,9 +29,11 @@ def tabulate_ranks(part: pd.DataFrame, wide: pd.DataFrame, models: list[str]) ->
     for model in ranks.mean().sort_values(kind="stable").index:
         of_classes, of_numbers = (ranks.loc[task == kind, model].mean() for kind in ("clf", "reg"))
         figures = [(ranks[model].mean(), 2), (of_classes, 2), (of_numbers, 2)]
-        figures += [(by_table.loc[model, name].mean(), 3) for name in ("log_loss", "auc")]
+        log_loss, auc = by_table.loc[model, "log_loss"], by_table.loc[model, "auc"]
+        figures += [(log_loss.mean(), 3), (log_loss.median(), 3), (auc.mean(), 3)]
         rows.append([_title(model), *(_figure(value, digits) for value, digits in figures)])
-    head = ["model", "mean rank", "on classes", "on numbers", "mean log-loss", "mean AUC"]
+    head = ["model", "mean rank", "on classes", "on numbers"]
+    head += ["mean log-loss", "median log-loss", "mean AUC of two classes"]
     lines = format_table(head, rows)
     for model in wide.columns.difference(models, sort=False):
         count = wide[model].dropna().index.unique("table").size
@@ -49,7 +51,10 @@ def tabulate_duels(part: pd.DataFrame) -> list[str]:
         for wide in wides:
             have = REFERENCE in wide and model in wide
             verdicts = statistics.duel(wide, REFERENCE, model).verdicts if have else {}
-            counts += [str(len(verdicts.get(v, ()))) for v in ("better", "level", "worse")]
+            # Nothing to test, with one seed, is not the same as nothing found.
+            tested = any(verdicts.values())
+            words = ("better", "level", "worse")
+            counts += [str(len(verdicts[word])) if tested else "-" for word in words]
         rows.append([_title(model), *counts])
     head = ["against", "better", "level", "worse"]
     return format_table([*head, *(f"log-loss: {word}" for word in head[1:])], rows)
