@@ -74,11 +74,11 @@ def train(
     if isinstance(model._answer, Values):
         low, high = workers.max(np.stack([-rows.y.min(axis=0), rows.y.max(axis=0)]))
         model._answer = replace(model._answer, bounds=(-low, high))
-    check_size(model.max_depth, model.leaf, rows.X.shape[1], model._outputs_per_leaf)
+    check_size(model._height, model._leaf, rows.X.shape[1], model._outputs_per_leaf)
     trainer = Trainer(
         weighed,
-        max_depth=int(model.max_depth),
-        leaf=model.leaf,
+        max_depth=model._height,
+        leaf=model._leaf,
         recipe=recipe,
         n_classes=model._n_classes,
         seed=reader.seed,
@@ -271,7 +271,7 @@ def _check_recipe(model: DGTEstimator, recipe: Recipe) -> None:
             f"refine={model.refine!r} needs all rows in memory, which fit_shards never has: leave "
             "it out, or use fit"
         )
-    if recipe.refit_strength is not None and model.leaf == "linear":
+    if recipe.refit_strength is not None and model._leaf == "linear":
         raise ValueError(
             f"refit_strength={recipe.refit_strength} with linear leaves needs all rows in memory, "
             "which fit_shards never has: set it to None, or use fit"

@@ -20,10 +20,17 @@ from dgtrees.estimators.callbacks import (
     CallbackSupportMixin,
     EpochTasks,
     progress_bar,
+    tell,
     with_callbacks,
 )
 from dgtrees.estimators.delegation import TreeEstimator
-from dgtrees.estimators.parameters import check_size, checked_recipe, unchanged_on_error
+from dgtrees.estimators.parameters import (
+    RECIPE_OVERRIDES,
+    check_size,
+    checked_recipe,
+    unchanged_on_error,
+)
+from dgtrees.learn.auto import fit_automatically
 from dgtrees.learn.recipe import TORCH_QUANTIZERS, Recipe
 from dgtrees.learn.result import TrainingResult
 from dgtrees.learn.trainer import Trainer
@@ -38,6 +45,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
     """Base of the estimators; subclasses say what a target is."""
 
     _task: str
+    _default_height: int
 
     def _held_out_share(self, rows: int) -> float | None:
         """Share of the training rows to validate with where no others are given."""
@@ -100,12 +108,61 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         )
         rows_by_weight = train.weight
         train = replace(train, weight=self._training_weights(train.y, train.weight))
+        self.__dict__.pop("chosen_", None)
+        if self._chooses:
+            self._fit_automatically(train, validation, rows_by_weight, seed)
+            return
         trainer, result = self._best_of_tries(train, validation, recipe, seed)
         tree, importance = trainer.finish(train, validation)
         leaf_rows = tree.visits(train.X, rows_by_weight)[1]
         best, history = result.best_score, result.history
         self._deliver(tree, importance, trainer.scale, leaf_rows, history, trainer.epochs, best)
         self._trainer_ = trainer
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether what the tree is, is chosen on held-out rows.
+
+        Whoever says how to train means a tree that is trained so, of the default height.
+        """
+        told = [*RECIPE_OVERRIDES, "refine"]
+        return (
+            self.max_depth == "auto"
+            and self.recipe == "default"
+            and not self.warm_start
+            and all(getattr(self, name, None) is None for name in told)
+        )
+
+    @property
+    def _height(self) -> int:
+        """Height of a complete tree."""
+        return self._default_height if self.max_depth == "auto" else int(self.max_depth)
+
+    @property
+    def _leaf(self) -> str:
+        """What leaves of a complete tree hold."""
+        return "constant" if self.leaf == "auto" else self.leaf
+
+    def _fit_automatically(
+        self, train: Examples, validation: Examples | None, rows: np.ndarray, seed: int
+    ) -> None:
+        """Choose a plan on held-out rows, train it on all, and deliver its tree."""
+        made = fit_automatically(
+            train,
+            validation,
+            self._n_classes,
+            leaf=self.leaf,
+            max_leaves=self.max_leaves,
+            seed=seed,
+            n_threads=effective_n_jobs(self.n_jobs),
+        )
+        leaf_rows = made.tree.visits(train.X, rows)[1]
+        epochs = made.choice.plan.epochs
+        self._deliver(made.tree, made.importance, made.scale, leaf_rows, {}, epochs, None)
+        self.chosen_ = made.choice
+        self.__dict__.pop("_trainer_", None)
+        if self.verbose:
+            tell(str(made.choice))
 
     def _best_of_tries(
         self, train: Examples, validation: Examples | None, recipe: Recipe, seed: int
@@ -165,7 +222,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             self._check_kept(kept, train, recipe)
             kept.recipe = recipe
             return kept
-        check_size(self.max_depth, self.leaf, train.X.shape[1], self._outputs_per_leaf)
+        check_size(self._height, self._leaf, train.X.shape[1], self._outputs_per_leaf)
         engine = None
         if recipe.quantizer in TORCH_QUANTIZERS:
             from dgtrees.nn.descent import LayerDescent  # the only fit that needs torch
@@ -173,8 +230,8 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             engine = LayerDescent
         trainer = Trainer(
             train,
-            max_depth=int(self.max_depth),
-            leaf=self.leaf,
+            max_depth=self._height,
+            leaf=self._leaf,
             recipe=recipe,
             n_classes=self._n_classes,
             seed=seed,
@@ -188,8 +245,8 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         descent = kept.descent
         shape = ("n_layers", "hidden", "quantizer", "path", "softmax_scale", "optimizer")
         sides = {
-            "max_depth": (kept.max_depth, self.max_depth),
-            "leaf": (descent.leaf, self.leaf),
+            "max_depth": (kept.max_depth, self._height),
+            "leaf": (descent.leaf, self._leaf),
             "encoded features": (descent.n_features, rows.X.shape[1]),
             "outputs": (descent.n_outputs, self._outputs_per_leaf),
             "classes": (kept.classes, self._class_list()),

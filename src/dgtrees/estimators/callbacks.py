@@ -25,7 +25,7 @@ if not TYPE_CHECKING:  # scikit-learn has no types: a method that it decorates w
     with suppress(ImportError):  # scikit-learn 1.9 and later; experimental there
         from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-__all__ = ["CallbackSupportMixin", "EpochTasks", "progress_bar", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "EpochTasks", "progress_bar", "tell", "with_callbacks"]
 
 EpochCallback = Callable[[int, int, dict[str, float]], "bool | None"]
 
@@ -58,6 +58,11 @@ def progress_bar(
             progress.update(task, completed=epoch, total=n_epochs, count=count, metrics=text)
 
         yield (advance,)
+
+
+def tell(text: str) -> None:
+    """Show lines where the progress bar is shown."""
+    sys.stderr.write(f"{text}\n")
 
 
 class EpochTasks:

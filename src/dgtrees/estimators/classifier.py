@@ -23,10 +23,15 @@ class DGTClassifier(ClassTarget, DGTEstimator):
 
     Parameters
     ----------
-    max_depth : int, default 8
-        Height of the tree: at most 2^max_depth leaves, and max_depth dot products a prediction.
-    leaf : {"constant", "linear"}, default "constant"
-        What a leaf holds: class scores, or class scores that are linear in the features.
+    max_depth : int or "auto", default "auto"
+        "auto" chooses what the tree is by held-out rows, from a linear model to hundreds of leaves,
+        and then trains it on all rows: see `chosen_`. A number is the height of a complete tree: at
+        most 2^max_depth leaves, and max_depth dot products a prediction.
+    max_leaves : int, optional
+        Most leaves that max_depth="auto" may choose; it chooses up to 4096.
+    leaf : {"auto", "constant", "linear"}, default "auto"
+        What a leaf holds: class scores, or class scores that are linear in the features. "auto"
+        is chosen with the rest where max_depth is, and constant for a given height.
     recipe : {"default", "paper"} or Recipe, default "default"
         How it is trained. The parameters below replace single entries of the recipe.
     n_layers : int, optional
@@ -55,13 +60,15 @@ class DGTClassifier(ClassTarget, DGTEstimator):
     random_state : int, RandomState or None
         Seed. The same seed gives the same tree on any number of threads.
     verbose : int, default 0
-        1 shows a progress bar.
+        1 shows a progress bar, and what max_depth="auto" has tried.
 
     Attributes
     ----------
     tree_ : ObliqueTree
         The tree itself, on unscaled features.
     classes_ : ndarray of shape (classes,)
+    chosen_ : Choice
+        What max_depth="auto" has tried, how it scored on held-out rows, and what was kept.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, when X had names.
@@ -83,11 +90,14 @@ class DGTClassifier(ClassTarget, DGTEstimator):
     True
     """
 
+    _default_height = 8
+
     def __init__(
         self,
-        max_depth: int = 8,
+        max_depth: int | str = "auto",
         *,
-        leaf: str = "constant",
+        max_leaves: int | None = None,
+        leaf: str = "auto",
         recipe: str | Recipe = "default",
         n_layers: int | None = None,
         hidden: int | tuple[int, ...] | str | None = None,
@@ -108,6 +118,7 @@ class DGTClassifier(ClassTarget, DGTEstimator):
         verbose: int = 0,
     ) -> None:
         self.max_depth = max_depth
+        self.max_leaves = max_leaves
         self.leaf = leaf
         self.recipe = recipe
         self.n_layers = n_layers

@@ -14,13 +14,13 @@ from dgtrees.errors import Problems
 from dgtrees.learn.recipe import POLISH_PASSES, RECIPES, Recipe
 from dgtrees.tree.leaf import LEAF_KINDS
 
-__all__ = ["check_shape", "check_size", "checked_recipe", "unchanged_on_error"]
+__all__ = ["RECIPE_OVERRIDES", "check_shape", "check_size", "checked_recipe", "unchanged_on_error"]
 
 _LARGEST = 30
 """Numbers of a tree, as a power of two: training holds ten copies, 40 GiB at that size."""
 
 # Parameters of an estimator that replace a field of its recipe when they are not None.
-_RECIPE_OVERRIDES = {
+RECIPE_OVERRIDES = {
     "n_layers": "n_layers",
     "hidden": "hidden",
     "loss": "loss",
@@ -48,12 +48,27 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
 def check_shape(estimator: Any) -> None:
     """Check the parameters that every estimator has."""
     problems, depth, leaf = Problems(), estimator.max_depth, estimator.leaf
+    automatic = hasattr(estimator, "max_leaves")  # a single tree, which may choose its size
     problems.require(
-        isinstance(depth, Integral) and not isinstance(depth, bool) and int(depth) >= 0,
-        f"max_depth must be a whole number of at least 0, got {depth!r}",
+        (isinstance(depth, Integral) and not isinstance(depth, bool) and int(depth) >= 0)
+        or (automatic and isinstance(depth, str) and depth == "auto"),
+        "max_depth must be a whole number of at least 0"
+        + (f" or 'auto', got {depth!r}" if automatic else f", got {depth!r}"),
+    )
+    kinds = (*(("auto",) if automatic else ()), *LEAF_KINDS)
+    problems.require(
+        isinstance(leaf, str) and leaf in kinds,
+        f"leaf must be {' or '.join(map(repr, kinds))}, got {leaf!r}",
+    )
+    leaves = getattr(estimator, "max_leaves", None)
+    problems.require(
+        leaves is None
+        or (isinstance(leaves, Integral) and not isinstance(leaves, bool) and int(leaves) >= 2),
+        f"max_leaves must be a whole number of at least 2, or None, got {leaves!r}",
     )
     problems.require(
-        leaf in LEAF_KINDS, f"leaf must be {' or '.join(map(repr, LEAF_KINDS))}, got {leaf!r}"
+        leaves is None or depth == "auto",
+        f"max_leaves={leaves!r} is for max_depth='auto', got max_depth={depth!r}: leave one out",
     )
     fraction = getattr(estimator, "validation_fraction", None)
     number = isinstance(fraction, Real) and 0.0 < float(fraction) < 1.0
@@ -96,7 +111,7 @@ def _changed(estimator: Any, recipe: Recipe, refine: str | None) -> Recipe:
     """A recipe with an estimator's own parameters in it."""
     changes = {
         field: getattr(estimator, name)
-        for name, field in _RECIPE_OVERRIDES.items()
+        for name, field in RECIPE_OVERRIDES.items()
         if getattr(estimator, name, None) is not None
     }
     if "n_layers" in changes and "hidden" not in changes and isinstance(recipe.hidden, tuple):

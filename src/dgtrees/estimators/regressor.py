@@ -23,11 +23,16 @@ class DGTRegressor(ValueTarget, DGTEstimator):
 
     Parameters
     ----------
-    max_depth : int, default 6
-        Height of the tree: at most 2^max_depth leaves, and max_depth dot products a prediction.
-    leaf : {"constant", "linear"}, default "constant"
-        What a leaf holds: values, or values that are linear in the features. Linear predictions
-        are kept within the range of the training targets, so that they do not run away.
+    max_depth : int or "auto", default "auto"
+        "auto" chooses what the tree is by held-out rows, from a linear model to hundreds of leaves,
+        and then trains it on all rows: see `chosen_`. A number is the height of a complete tree: at
+        most 2^max_depth leaves, and max_depth dot products a prediction.
+    max_leaves : int, optional
+        Most leaves that max_depth="auto" may choose; it chooses up to 4096.
+    leaf : {"auto", "constant", "linear"}, default "auto"
+        What a leaf holds: values, or values that are linear in the features. "auto" is chosen with
+        the rest where max_depth is, and constant for a given height. Linear predictions are kept
+        within the range of the training targets, so that they do not run away.
     loss : {"squared", "huber", "absolute"} or callable(prediction, target), optional
         Loss on standardised targets; squared error where None.
     recipe : {"default", "paper"} or Recipe, default "default"
@@ -55,12 +60,14 @@ class DGTRegressor(ValueTarget, DGTEstimator):
     random_state : int, RandomState or None
         Seed. The same seed gives the same tree on any number of threads.
     verbose : int, default 0
-        1 shows a progress bar.
+        1 shows a progress bar, and what max_depth="auto" has tried.
 
     Attributes
     ----------
     tree_ : ObliqueTree
         The tree itself, on unscaled features and targets.
+    chosen_ : Choice
+        What max_depth="auto" has tried, how it scored on held-out rows, and what was kept.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, when X had names.
@@ -82,11 +89,14 @@ class DGTRegressor(ValueTarget, DGTEstimator):
     True
     """
 
+    _default_height = 6
+
     def __init__(
         self,
-        max_depth: int = 6,
+        max_depth: int | str = "auto",
         *,
-        leaf: str = "constant",
+        max_leaves: int | None = None,
+        leaf: str = "auto",
         loss: str | Callable[..., Any] | None = None,
         recipe: str | Recipe = "default",
         n_layers: int | None = None,
@@ -106,6 +116,7 @@ class DGTRegressor(ValueTarget, DGTEstimator):
         verbose: int = 0,
     ) -> None:
         self.max_depth = max_depth
+        self.max_leaves = max_leaves
         self.leaf = leaf
         self.loss = loss
         self.recipe = recipe
@@ -127,7 +138,7 @@ class DGTRegressor(ValueTarget, DGTEstimator):
 
     def _held_out_share(self, rows: int) -> float | None:
         if self.validation_fraction == "auto":
-            return 0.15 if rows >= 100 else None
+            return 0.15 if rows >= 100 and not self._chooses else None
         return super()._held_out_share(rows)
 
     def partial_fit(

@@ -439,6 +439,7 @@ def epoch(
     classes,
     values,
     weights,
+    offsets,
     order,
     noise,
     noise_at,
@@ -506,6 +507,10 @@ def epoch(
                         buffers.sizes[block] = _sum_of_sizes(layout, buffers, first, count)
                         continue
                 _answer(P, layout, buffers, first, count)
+                if offsets.shape[0]:
+                    for i in range(first, first + count):
+                        for k in range(K):
+                            buffers.outputs[i * K + k] += offsets[order[start + i], k]
                 buffers.losses[block] += loss_gradient(
                     how.loss,
                     buffers.outputs,

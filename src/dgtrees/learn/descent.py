@@ -151,9 +151,10 @@ class Descent:
         """A run that has made no step yet."""
         return Run(self, train, recipe, validation, epochs, callbacks, processes, n_threads)
 
-    def tree(self) -> ObliqueTree:
-        """The present tree, on standardised rows."""
-        layout, P = self.layout(1), self.parameters.values
+    def tree(self, average: bool = False) -> ObliqueTree:
+        """The present tree, on standardised rows, or that of the averaged parameters."""
+        layout = self.layout(1)
+        P = self.parameters.average if average else self.parameters.values
         weights, bias = node_arrays(layout, P)
         values, slopes = leaf_arrays(layout, P)
         left, right = self.start.left, self.start.right
@@ -404,6 +405,7 @@ class Run:
         if not self.objective.classification:
             classes, values = _NO_CLASSES, train.y
         weights = _NO_WEIGHTS if train.weight is None else train.weight
+        offsets = _NO_VALUES if train.offset is None else train.offset
         rates, leaf_rates = self._rates(epoch, steps)
         places = self._noise_places(number, steps)
         settings, counters = self._settings(epoch), _meeting.new_meeting()
@@ -416,6 +418,7 @@ class Run:
                 classes,
                 values,
                 weights,
+                offsets,
                 order,
                 self.pool,
                 places,
@@ -478,6 +481,8 @@ class Run:
         inputs[:, :d], inputs[:, d] = self._blur(batch.X, place), 1.0
         _step.forward(SGEMM, P.values, layout, buffers, settings, rows, _meeting.new_meeting())
         outputs = buffers.outputs[: rows * K].reshape(rows, K)
+        if batch.offset is not None:
+            outputs += batch.offset
         losses, slopes = self.objective.gradient(outputs, batch.y)
         if batch.weight is not None:
             slopes = slopes * batch.weight[:, None]

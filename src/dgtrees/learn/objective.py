@@ -78,6 +78,8 @@ class HardTree:
             partial_routes.linear_outputs(
                 rows.X, 0, len(rows), leaf, self.values, self.slopes, outputs
             )
+        if rows.offset is not None:
+            outputs = outputs + rows.offset
         result = {"loss": mean(objective.losses(outputs, rows.y), rows.weight)}
         if objective.classification:
             result["accuracy"] = mean(outputs.argmax(axis=1) == rows.y, rows.weight)

@@ -13,11 +13,15 @@ __all__ = ["Feed", "Rows"]
 
 @dataclass(frozen=True)
 class Rows:
-    """X (rows, d) as float32, classes (rows,) or values (rows, outputs), weights of mean 1."""
+    """X (rows, d) as float32, classes (rows,) or values (rows, outputs), weights of mean 1.
+
+    `offset` (rows, outputs) is added to what the tree answers, for a tree beside another model.
+    """
 
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray | None = None
+    offset: np.ndarray | None = None
 
     def __len__(self) -> int:
         return self.X.shape[0]
@@ -25,13 +29,14 @@ class Rows:
     def take(self, rows: np.ndarray) -> Rows:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
-        return Rows(self.X[rows], self.y[rows], weight)
+        offset = None if self.offset is None else self.offset[rows]
+        return Rows(self.X[rows], self.y[rows], weight, offset)
 
     def without_equal_weights(self) -> Rows:
         """The same rows, without weights where all of them are equal."""
         if self.weight is None or not (self.weight == self.weight[0]).all():
             return self
-        return Rows(self.X, self.y)
+        return Rows(self.X, self.y, None, self.offset)
 
     def order(self, seed: int, epoch: int) -> np.ndarray:
         """The random order of an epoch: a function of seed and epoch alone."""

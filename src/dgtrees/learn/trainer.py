@@ -19,7 +19,7 @@ from dgtrees.learn.processes import ALONE, Processes
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.result import Callback, TrainingResult
 from dgtrees.learn.rows import Feed, Rows
-from dgtrees.learn.scaling import streamed_moments
+from dgtrees.learn.standard import Standard
 from dgtrees.learn.starts import Start, pair_start, random_start
 from dgtrees.learn.threads import one_thread
 from dgtrees.tables.examples import Examples
@@ -27,15 +27,8 @@ from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["Trainer"]
 
-_NOISY_COPIES = 8
-"""How often noisy training rows are sent through a tree before an unvisited leaf is dropped."""
-
 _NO_WEIGHT = 1e-3
 """Weight, in mean rows, below which the rows of a leaf do not count."""
-
-_CHUNK_VALUES = 1 << 22
-"""Noisy values held at once while that is done."""
-
 
 _Part = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Standardised rows, targets and weights."""
@@ -70,15 +63,8 @@ class Trainer:
     ) -> None:
         self.recipe, self.n_classes, self.seed = recipe, n_classes, seed
         self.processes = processes
-        features = processes.parts(first, lambda rows: (rows.X, rows.weight))
-        self.center, self.scale = streamed_moments(features, recipe.scaling, processes)
-        self.constant = self.scale == 0
-        self.scale[self.constant] = 1.0
-        outputs = n_classes or first.y.shape[1]
-        self.y_center, self.y_scale = np.zeros(outputs), np.ones(outputs)
-        if not n_classes:
-            values = processes.parts(first, lambda rows: (rows.y, rows.weight))
-            self.y_center, self.y_scale = streamed_moments(values, "standard", processes)
+        self.standard = Standard(first, n_classes, recipe.scaling, processes)
+        outputs = self.standard.outputs
         width = first.X.shape[1]
         self.max_depth = max_depth
         self.descent: Any
@@ -109,12 +95,11 @@ class Trainer:
     ) -> Run:
         """A run that goes on from the present weights; end it with `end`."""
         # A column may begin to vary in a later batch.
-        varies = np.zeros(len(self.center))
-        for differs in self.processes.parts(
-            train, lambda rows: (self.center != rows.X).any(axis=0)
-        ):
+        standard, processes = self.standard, self.processes
+        varies = np.zeros(len(standard.center))
+        for differs in processes.parts(train, lambda rows: (standard.center != rows.X).any(axis=0)):
             varies = np.maximum(varies, differs)
-        self.constant = self.constant & (self.processes.max(varies) == 0)
+        standard.constant = standard.constant & (processes.max(varies) == 0)
         return self.descent.begin(
             self._feed(train),
             self.recipe,
@@ -147,17 +132,17 @@ class Trainer:
     @contextmanager
     def unchanged_on_error(self) -> Iterator[None]:
         """Undo what a block has trained if it raises: training goes on in place."""
-        before = self.descent.state(), self.constant
+        before = self.descent.state(), self.standard.constant
         try:
             yield
         except BaseException:
             self.descent.restore(before[0])
-            self.constant = before[1]
+            self.standard.constant = before[1]
             raise
 
     def harden(self) -> ObliqueTree:
         """The present tree, complete, on unscaled inputs and outputs."""
-        return self._unscale(self._tree())
+        return self.standard.unscale(self._tree())
 
     def finish(
         self, train: Examples, validation: Examples | None = None
@@ -175,7 +160,7 @@ class Trainer:
                 tree = self._polish(tree, X, target, weight, validation)
             sums = self._leaf_sums(tree, parts)
             importance = refine.normalize(refine.gains_of_inputs(tree, sums))
-            return self._unscale(tree), importance
+            return self.standard.unscale(tree), importance
 
     def _refit(self, tree: ObliqueTree, parts: Iterable[_Part], strength: float) -> ObliqueTree:
         classes = self.n_classes > 0
@@ -203,7 +188,11 @@ class Trainer:
         settings = polish.Polish("zero_one" if self.n_classes else "squared")
         score = None
         if validation is not None:
-            rows = self._standardize(validation.X), self._targets(validation), validation.weight
+            rows = (
+                self.standard.inputs(validation.X),
+                self.standard.targets(validation),
+                validation.weight,
+            )
             score = lambda t: -polish.training_loss(t, *rows, settings.loss)  # noqa: E731
         best = polish.Best(score, tree)
         polish.polish(tree, X, target, weight, settings, self.recipe.polish, best)
@@ -213,19 +202,18 @@ class Trainer:
         """Importance of every input by the present splits, over all batches given so far."""
         tree = self._tree()
         self._importance = self._importance + refine.input_gains(
-            tree, self._standardize(rows.X), self._targets(rows), rows.weight
+            tree, self.standard.inputs(rows.X), self.standard.targets(rows), rows.weight
         )
         return refine.normalize(self._importance)
 
+    @property
+    def scale(self) -> np.ndarray:
+        """What every feature is divided by."""
+        return self.standard.scale
+
     def _tree(self) -> ObliqueTree:
         with one_thread():
-            tree = self.descent.tree()
-        # A column that never varied taught its weights nothing: they are still random.
-        weights = np.where(self.constant, 0.0, tree.weights)
-        slopes = tree.leaf_weights
-        if slopes is not None:
-            slopes = np.where(self.constant, 0.0, slopes)
-        return ObliqueTree(weights, tree.bias, tree.left, tree.right, tree.leaf_values, slopes)
+            return self.standard.without_constants(self.descent.tree())
 
     def _prune(
         self, tree: ObliqueTree, parts: Iterable[_Part], n_rows: int, mean_weight: float
@@ -238,37 +226,15 @@ class Trainer:
         visits = np.zeros(tree.n_leaves)
         # Noise of its own for every process, and the same in every run.
         random = np.random.default_rng(self.processes.rank)
-        size, relative = self.recipe.noise(n_rows, tree.n_features), self.recipe.relative_noise
-        chunk = max(1, _CHUNK_VALUES // tree.n_features)
+        noise = self.recipe.noise(n_rows, tree.n_features), self.recipe.relative_noise
         for X, _, weight in parts:
-            weight = weight / mean_weight
-            visits += tree.visits(X, weight)[1]
-            for _ in range(_NOISY_COPIES if self.recipe.noisy else 0):
-                for start in range(0, len(X), chunk):
-                    rows, mass = X[start : start + chunk], weight[start : start + chunk]
-                    noise = random.standard_normal(rows.shape, dtype=np.float32)
-                    spread = np.hypot(size, np.float32(relative) * rows) if relative else size
-                    visits += tree.visits(rows + np.float32(spread) * noise, mass)[1]
+            visits += refine.noisy_visits(tree, X, weight / mean_weight, *noise, random)
         visits = self.processes.sum(visits)
         return tree.keep_leaves(visits > min(_NO_WEIGHT, visits.max() / 2.0))
 
-    def _unscale(self, tree: ObliqueTree) -> ObliqueTree:
-        tree = tree.on_unscaled_inputs(self.center, self.scale)
-        return tree if self.n_classes else tree.on_scaled_outputs(self.y_center, self.y_scale)
-
-    def _standardize(self, X: np.ndarray) -> np.ndarray:
-        return ((X - self.center) / self.scale).astype(np.float32)
-
-    def _targets(self, examples: Examples) -> np.ndarray:
-        """One-hot classes or standardised values, (rows, outputs)."""
-        if self.n_classes:
-            return np.eye(self.n_classes)[examples.y.astype(np.int64)]
-        # A constant target has scale 0, which on the way back makes every leaf its mean.
-        return (examples.y - self.y_center) / np.where(self.y_scale > 0, self.y_scale, 1.0)
-
     def _prepare(self, examples: Examples) -> _Part:
         """Rows as what follows training takes them: standardised, with targets and weights."""
-        return self._standardize(examples.X), self._targets(examples), examples.weight
+        return self.standard.inputs(examples.X), self.standard.targets(examples), examples.weight
 
     def _size(self, examples: Examples) -> tuple[int, float]:
         """Number and mean weight of the rows of all processes."""
@@ -281,9 +247,9 @@ class Trainer:
         return self.processes.feed(examples, lambda rows: self._rows(rows, mean))
 
     def _rows(self, examples: Examples, mean_weight: float) -> Rows:
-        X = self._standardize(examples.X)
+        X = self.standard.inputs(examples.X)
         if self.n_classes:
             y = np.asarray(examples.y, dtype=np.int64)
         else:
-            y = self._targets(examples).astype(np.float32)
+            y = self.standard.targets(examples).astype(np.float32)
         return Rows(X, y, (examples.weight / mean_weight).astype(np.float32))

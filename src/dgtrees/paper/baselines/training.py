@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from dgtrees.errors import StateError
-from dgtrees.learn.scaling import moments
+from dgtrees.learn.standard import Standard
 from dgtrees.nn.losses import LOSSES
 from dgtrees.nn.rows import TensorRows
 from dgtrees.nn.threads import one_torch_thread
@@ -51,22 +51,8 @@ class Run:
     best_epoch: int = 0
 
 
-class Standardiser:
-    """Features, and targets of regression, with mean 0 and deviation 1; and the way back."""
-
-    def __init__(self, first: Examples, n_classes: int) -> None:
-        self.n_classes = n_classes
-        self.outputs = n_classes or first.y.shape[1]
-        self.center, scale = moments(first.X, first.weight)
-        self.constant = scale == 0
-        self.scale = np.where(self.constant, 1.0, scale)
-        self.y_center, self.y_scale = np.zeros(self.outputs), np.ones(self.outputs)
-        if not n_classes:
-            self.y_center, self.y_scale = moments(first.y, first.weight)
-
-    def inputs(self, X: np.ndarray) -> np.ndarray:
-        """Standardiser features, (rows, d)."""
-        return ((X - self.center) / self.scale).astype(np.float32)
+class Standardiser(Standard):
+    """Rows as tensors, standardised; and the way back."""
 
     def rows(self, examples: Examples) -> TensorRows:
         """Tensors to train or validate with."""
@@ -74,8 +60,7 @@ class Standardiser:
         if self.n_classes:
             y = torch.from_numpy(np.asarray(examples.y, dtype=np.int64))
         else:
-            divisor = np.where(self.y_scale > 0, self.y_scale, 1.0)
-            y = torch.from_numpy(((examples.y - self.y_center) / divisor).astype(np.float32))
+            y = torch.from_numpy(self.targets(examples).astype(np.float32))
         weight = examples.weight / examples.weight.mean()
         if np.all(weight == weight[0]):
             return TensorRows(X, y)
@@ -83,11 +68,7 @@ class Standardiser:
 
     def unscale(self, tree: ObliqueTree) -> ObliqueTree:
         """A tree on standardised rows as one on the rows themselves."""
-        # A column that never varied taught its weights nothing: they are still random.
-        weights = np.where(self.constant, 0.0, tree.weights)
-        tree = ObliqueTree(weights, tree.bias, tree.left, tree.right, tree.leaf_values)
-        tree = tree.on_unscaled_inputs(self.center, self.scale)
-        return tree if self.n_classes else tree.on_scaled_outputs(self.y_center, self.y_scale)
+        return super().unscale(self.without_constants(tree))
 
 
 @torch.enable_grad()

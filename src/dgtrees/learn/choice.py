@@ -1,0 +1,292 @@
+"""Choice: which plan suits a table, found on rows that were held out, then trained on all rows.
+
+Cheap plans come first, and say which dear ones are worth trying: linear models; grown trees of all
+sizes at once, with and without a linear function that leaves share; then the best of these under
+gradient descent; then trees of random layers, short runs first. Losses are log-loss or squared
+error. Small tables are judged by folds, large ones by one part that is held out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from dgtrees.learn.linear import PENALTIES
+from dgtrees.learn.plans import (
+    DESCENT,
+    Beside,
+    Plan,
+    Table,
+    grown_descent,
+    layered_descent,
+)
+from dgtrees.learn.shrinkage import STRENGTHS, levels_below
+
+__all__ = ["Choice", "choose"]
+
+_SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+_SIZES_DESCENDED = 512
+_MIN_ROWS = (1, 5, 20)
+_CHECKPOINTS = (10, 20, 30)
+_LEARNT = (0.0, 0.5, 1.0)
+_NOISES = (0.1, 0.4, 1.0)
+
+_FOLDS = ((1_000, 5), (2_500, 3), (5_000, 2))
+"""Below so many rows, so many of five folds are judged by; from there on one is enough."""
+
+_LAYER_FOLDS = 2
+"""Folds for trees of random layers, which take longest."""
+
+_SHORT = 8
+"""Short runs of layers take so many times fewer epochs."""
+
+_PROMISING = 1.15
+"""Layers whose short run is worse than the best plan so far by this factor are not trained on."""
+
+
+@dataclass
+class Choice:
+    """What was tried, how it scored on held-out rows, and what was kept.
+
+    `losses` has a number for every fold that a plan was judged by, beginning with the first.
+    """
+
+    losses: dict[Plan, list[float]] = field(default_factory=dict)
+    plan: Plan = field(default_factory=Plan)
+
+    def score(self, plan: Plan, folds: int | None = None) -> float:
+        """Mean loss over the first folds, or over all that it was judged by."""
+        return float(np.mean(self.losses[plan][:folds]))
+
+    def __str__(self) -> str:
+        """The best plan of every kind, one a line, and what was kept."""
+        kinds: dict[tuple, Plan] = {}
+        for plan in self.losses:
+            kind = plan.penalty is None, plan.max_leaves > 1, plan.epochs > 0, plan.max_depth > 0
+            if kind not in kinds or self.score(plan) < self.score(kinds[kind]):
+                kinds[kind] = plan
+        lines = ["held-out loss   folds  what"]
+        for plan in sorted(kinds.values(), key=self.score):
+            kept = "  <- kept" if plan == self.plan else ""
+            lines.append(f"{self.score(plan):13.4f}   {len(self.losses[plan]):5d}  {plan}{kept}")
+        return "\n".join(lines)
+
+    def best(self, wanted: Callable[[Plan], bool], folds: int) -> Plan:
+        """The best of the plans that were judged by so many folds; of equals the first."""
+        found = [p for p, told in self.losses.items() if len(told) >= folds and wanted(p)]
+        return min(found, key=lambda plan: self.score(plan, folds))
+
+
+Losses = dict[Plan, float]
+
+
+class _Fold:
+    """Rows to train on and rows to judge by, with what several plans need of them."""
+
+    def __init__(self, train: Table, held: Table, seed: int, most: int) -> None:
+        self.train, self.held, self.seed, self.most = train, held, seed, most
+        self._linear: dict[float, Beside] = {}
+
+    def loss(self, outputs: np.ndarray) -> float:
+        """Weighted mean loss of the held-out rows."""
+        return float(np.average(self.held.losses(outputs), weights=self.held.weight))
+
+    def beside(self, penalty: float | None) -> Beside:
+        """The training rows beside a linear function."""
+        return Beside(self.train, None) if penalty is None else self._linear[penalty]
+
+    def offset(self, penalty: float | None) -> np.ndarray | float:
+        """What the linear function says of the held-out rows."""
+        linear = self.beside(penalty).linear
+        return 0.0 if linear is None else linear.predict(self.held.X)
+
+    def linear(self) -> Losses:
+        """Linear models of all penalties."""
+        for penalty, model in zip(PENALTIES, self.train.linear(PENALTIES), strict=True):
+            self._linear[penalty] = Beside(self.train, model)
+        return {Plan(penalty=p): self.loss(self.offset(p)) for p in PENALTIES}
+
+    def grown(self, penalty: float | None) -> Losses:
+        """Grown trees of all sizes, least rows of a leaf and strengths."""
+        beside, offset, found = self.beside(penalty), self.offset(penalty), {}
+        sizes = [*(size for size in _SIZES if size < self.most), self.most]
+        for min_rows in _MIN_ROWS:
+            grown = beside.grow(self.most, min_rows, self.seed)
+            sums = beside.grown_sums(grown, grown.paths(self.train.X))
+            paths, turns = grown.paths(self.held.X), grown.turns()
+            turn = turns[paths]
+            levels = levels_below(grown.parent)
+            by_strength = {s: beside.values(sums, levels, s) for s in STRENGTHS}
+            for size in sizes:
+                # A smaller tree ends where the next split came too late for it.
+                stop = np.argmax(turn >= size - 1, axis=1)
+                at = paths[np.arange(len(paths)), stop]
+                for strength, values in by_strength.items():
+                    plan = Plan(penalty, size, min_rows, strength=strength)
+                    found[plan] = self.loss(offset + values[at])
+        return found
+
+    def descended(self, plan: Plan) -> Losses:
+        """A grown tree under descent, after several numbers of epochs."""
+        beside, offset = self.beside(plan.penalty), self.offset(plan.penalty)
+        descent = grown_descent(beside, plan, self.seed)
+        run, found = descent.begin(self.train.rows(beside.offset), DESCENT), {}
+        for epochs in _CHECKPOINTS:
+            run.advance(epochs)
+            tree = descent.tree(average=True)
+            found |= self._leaves(replace(plan, epochs=epochs), beside, tree, offset)
+        return found
+
+    def layered(self, plan: Plan, shorter: int = 1) -> Losses:
+        """A tree of random layers, in full or in a short run."""
+        beside, offset = self.beside(plan.penalty), self.offset(plan.penalty)
+        descent, recipe = layered_descent(beside, plan, self.seed)
+        epochs = max(2, recipe.n_epochs(len(self.train)) // shorter)
+        descent.begin(self.train.rows(beside.offset), recipe, epochs=epochs).advance().finish()
+        return self._leaves(plan, beside, descent.tree(), offset)
+
+    def _leaves(self, plan: Plan, beside: Beside, tree, offset) -> Losses:  # type: ignore[no-untyped-def]
+        """All strengths, and all mixtures with what was learnt, for one trained tree."""
+        found, at = {}, tree.apply(self.held.X)
+        for strength, share, values in beside.leaves(tree, STRENGTHS, _LEARNT):
+            full = replace(plan, strength=strength, learnt=share)
+            found[full] = self.loss(offset + values[at])
+        return found
+
+
+class _Search:
+    """The folds of a table, and what has been tried on them."""
+
+    def __init__(
+        self,
+        table: Table,
+        held: Table | None,
+        seed: int,
+        max_leaves: int | None,
+        n_threads: int,
+    ) -> None:
+        self.table, self.max_leaves, self.n_threads = table, max_leaves, max(1, n_threads)
+        parts = _parts(table, seed) if held is None else [(table, held)]
+        most = min(max_leaves or _SIZES[-1], max(2, len(parts[0][0]) // 2))
+        self.folds = [_Fold(train, judge, seed, most) for train, judge in parts]
+        self.choice = Choice()
+
+    def judge(self, work: Callable[[_Fold], Losses], start: int, stop: int | None) -> None:
+        """Do some work on the folds start .. stop - 1, side by side, and note the losses."""
+        folds = self.folds[start:stop]
+        with ThreadPoolExecutor(min(self.n_threads, max(1, len(folds)))) as pool:
+            for found in pool.map(work, folds):
+                for plan, loss in found.items():
+                    self.choice.losses.setdefault(plan, []).append(loss)
+
+    def cheap(self, leaf: str) -> list[float | None]:
+        """Linear models and grown trees on all folds; penalties that are worth going on with."""
+        bases: list[float | None] = [] if leaf == "linear" else [None]
+        if leaf != "constant":
+            self.judge(_Fold.linear, 0, None)
+            bases.append(self._best(lambda plan: True).penalty)
+        for penalty in bases:
+            self.judge(partial(_Fold.grown, penalty=penalty), 0, None)
+        return bases
+
+    def descend(self, bases: list[float | None]) -> None:
+        """Descent of grown trees: all on the first fold, the best two on the others."""
+        plans = [plan for penalty in bases for plan in self._worth_descending(penalty)]
+        for plan in plans:
+            self.judge(partial(_Fold.descended, plan=plan), 0, 1)
+        if len(self.folds) == 1:
+            return
+
+        def first(plan: Plan) -> float:
+            tried = [p for p in self.choice.losses if p.epochs and p.same_tree(plan)]
+            return min(self.choice.score(p, 1) for p in tried)
+
+        for plan in sorted(plans, key=first)[:2]:
+            self.judge(partial(_Fold.descended, plan=plan), 1, None)
+
+    def _worth_descending(self, penalty: float | None) -> list[Plan]:
+        """The best grown tree, and smaller ones: oblique cuts need fewer leaves."""
+        best = self._best(lambda plan: plan.penalty == penalty and plan.max_leaves > 1)
+        sizes = {min(best.max_leaves, _SIZES_DESCENDED), 16, 64}
+        most = min(self.max_leaves or len(self.table), max(4, len(self.table) // 8))
+        small = [size for size in sorted(sizes) if size <= most]
+        min_rows = max(best.min_rows, 5)
+        return [replace(best, max_leaves=size, min_rows=min_rows) for size in small]
+
+    def layers(self, penalty: float | None) -> None:
+        """Trees of random layers: short runs for the noise, a full one if it is promising."""
+        height = 8 if self.table.classification else 6
+        if self.max_leaves is not None:
+            height = min(height, int(np.log2(self.max_leaves)))
+        best: tuple[float, Plan] | None = None
+        for noise in _NOISES:
+            plan = Plan(penalty, max_depth=height, noise=noise)
+            loss = min(self.folds[0].layered(plan, _SHORT).values())
+            if best is not None and loss >= best[0]:
+                break  # more noise would be worse still
+            best = loss, plan
+        assert best is not None
+        if best[0] < _PROMISING * self.choice.score(self._best(lambda plan: True), 1):
+            self.judge(partial(_Fold.layered, plan=best[1]), 0, _LAYER_FOLDS)
+
+    def _best(self, wanted: Callable[[Plan], bool]) -> Plan:
+        return self.choice.best(wanted, len(self.folds))
+
+    def decide(self) -> Choice:
+        """The best plan of all folds, unless one of fewer folds is better on those."""
+        best = self._best(lambda plan: True)
+        few = min(_LAYER_FOLDS, len(self.folds))
+        challenger = self.choice.best(lambda plan: True, few)
+        if self.choice.score(challenger, few) < self.choice.score(best, few):
+            best = challenger
+        self.choice.plan = best
+        return self.choice
+
+
+def choose(
+    table: Table,
+    held: Table | None,
+    seed: int,
+    leaf: str = "auto",
+    max_leaves: int | None = None,
+    n_threads: int = 1,
+) -> Choice:
+    """Find the plan for a table; see the module docstring.
+
+    Parameters
+    ----------
+    table, held : Table
+        Rows to train on, and rows to judge by; without, parts of the former.
+    seed : int
+        Of folds and starts.
+    leaf : "auto", "constant" or "linear"
+        Which leaves the plan may have.
+    max_leaves : int, optional
+        How many leaves it may have.
+    n_threads : int
+        Folds side by side; the choice is the same for any number.
+    """
+    search = _Search(table, held, seed, max_leaves, n_threads)
+    bases = search.cheap(leaf)
+    search.descend(bases)
+    search.layers(bases[0])
+    return search.decide()
+
+
+def _parts(table: Table, seed: int) -> list[tuple[Table, Table]]:
+    """Rows to train on and to judge by: some of five folds, over which classes are spread."""
+    random = np.random.default_rng([seed, 7])
+    order = random.permutation(len(table))
+    if table.classification:
+        order = order[np.argsort(table.labels[order], kind="stable")]
+    count = next((folds for rows, folds in _FOLDS if len(table) < rows), 1)
+    parts = []
+    for start in range(count):
+        held = np.zeros(len(table), dtype=bool)
+        held[order[start::5]] = True
+        parts.append((table.take(~held), table.take(held)))
+    return parts
