@@ -307,6 +307,8 @@ def local_gradient(
     `depth` is that of the tree; `rows` need not be a multiple of 16.
     """
     nodes = left.shape[0]
+    if nodes == 0:
+        return
     passed = np.empty((rows, depth), np.int32)
     slopes = np.empty((rows, depth), np.float32)
     for j in range(rows):
