@@ -1,5 +1,6 @@
 """Optimisers against plain formulas, element by element."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ def trained(optimizer, momentum, decay, factor=1.0, averaging=0.0, cuts=(0, SIZE
     how, found, averages = How(OPTIMIZERS[optimizer], momentum), [], []
     for step, G in enumerate(gradients(), start=1):
         share = 1 / (1 + averaging * step)
-        for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+        for start, stop in pairwise(cuts):
             update(P, G, M, V, average, start, stop, how, factor, RATE, decay, step, share)
         found.append(P.copy())
         averages.append(average.copy())
