@@ -7,7 +7,7 @@ SET_UP := .venv/.set-up
 # Data sets beside the repository are used where no others are named.
 export DGTREES_DATA ?= $(wildcard $(CURDIR)/../shared/datasets)
 
-.PHONY: demo test check bench accuracy agreement bandit paper paper-smoke docs refresh format clean help
+.PHONY: demo test check bench accuracy agreement bandit paper paper-smoke tables docs refresh format clean help
 
 help:
 	@echo "make demo      train trees on two bundled data sets, compare, draw: results in demo/"
@@ -18,6 +18,7 @@ help:
 	@echo "make refresh   run the examples of README and docs; write what they print, and their pictures"
 	@echo "make bandit    the same as streams of queries, 3 seeds"
 	@echo "make paper     every table and figure of the paper, cheapest runs first; stop and go on at will"
+	@echo "make tables    our defaults beside other models on ordinary tables (needs DGTREES_DATA)"
 	@echo "make paper-smoke  the same on bundled data, in a minute or two"
 	@echo "make agreement leaves of Python, files, ONNX and C, 110,000 rows a model"
 
@@ -71,6 +72,11 @@ paper: $(SET_UP)
 
 paper-smoke: $(SET_UP)
 	$(BIN)/dgt paper run --smoke --results "$$(mktemp -d)"
+
+tables: $(SET_UP)
+	$(BIN)/python -m benchmarks.tables run
+	$(BIN)/python -m benchmarks.tables run --suite raw --seeds 3
+	$(BIN)/python -m benchmarks.tables report
 
 clean:
 	rm -rf .venv site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis

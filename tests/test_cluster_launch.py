@@ -173,7 +173,7 @@ def test_workers_and_their_folders_end_with_the_caller(
     assert wait_for(lambda: not any(map(alive, workers))), "workers are left"
     assert not folders(temporary)
     # What the user has named is the user's, and a later call goes on from it.
-    assert not checkpoint or (tmp_path / checkpoint / "checkpoint.pt").exists()
+    assert not checkpoint or (tmp_path / checkpoint / "checkpoint.npz").exists()
 
 
 @pytest.mark.slow

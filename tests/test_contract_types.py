@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import dgtrees
-from dgtrees import learn
+from dgtrees import nn
 from dgtrees.paper import baselines
 
-LAZY = [dgtrees, learn, baselines]
+LAZY = [dgtrees, nn, baselines]
 SOURCE = Path(dgtrees.__file__).parents[1]
 
 CORRECT = """

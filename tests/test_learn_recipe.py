@@ -1,5 +1,6 @@
 """What a recipe refuses, and how its numbers depend on rows and columns."""
 
+import numpy as np
 import pytest
 
 from dgtrees.learn.recipe import Recipe
@@ -17,7 +18,7 @@ from dgtrees.learn.recipe import Recipe
         ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1, got 2.5"),
         (
             {"quantizer": "tanh"},
-            "quantizer must be one of sign, scaled_sign, lsq, annealed, margin",
+            "quantizer must be one of sign, scaled_sign, margin, lsq, annealed",
         ),
         (
             {"label_smoothing": 1.0},
@@ -39,3 +40,17 @@ def test_wide_rows_bear_more_noise_and_many_rows_less_noise_and_a_smaller_rate()
     assert recipe.noise(10, 8) == 0.1
     assert recipe.node_rate(160_000, 8) == pytest.approx(5e-3)
     assert recipe.node_rate(10_000, 8) == 1e-2
+
+
+@pytest.mark.parametrize("restarts", [0, 3])
+def test_the_cosine_starts_at_the_rate_and_ends_at_zero_in_every_cycle(restarts):
+    def factor(recipe, done):
+        return recipe.rate_factor(np.array(done))
+
+    recipe = Recipe(restarts=restarts)
+    cycle = 1 / (restarts + 1)
+    for start in range(restarts + 1):
+        assert factor(recipe, start * cycle + 1e-9) == pytest.approx(1.0)
+        assert factor(recipe, (start + 1) * cycle - 1e-9) == pytest.approx(0.0)
+        assert factor(recipe, (start + 0.5) * cycle) == pytest.approx(0.5)
+    assert factor(Recipe(schedule="constant"), 0.9) == 1.0

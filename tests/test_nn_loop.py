@@ -15,17 +15,6 @@ from dgtrees.nn.validation import evaluate
 from nn_rows import descent, rows
 
 
-@pytest.mark.parametrize("restarts", [0, 3])
-def test_the_cosine_starts_at_the_rate_and_ends_at_zero_in_every_cycle(restarts):
-    recipe = Recipe(restarts=restarts)
-    cycle = 1 / (restarts + 1)
-    for start in range(restarts + 1):
-        assert loop._schedule(recipe, start * cycle + 1e-9) == pytest.approx(1.0)
-        assert loop._schedule(recipe, (start + 1) * cycle - 1e-9) == pytest.approx(0.0)
-        assert loop._schedule(recipe, (start + 0.5) * cycle) == pytest.approx(0.5)
-    assert loop._schedule(Recipe(schedule="constant"), 0.9) == 1.0
-
-
 @pytest.mark.parametrize("optimizer", ["adamw", "rmsprop", "sgd"])
 def test_leaves_have_their_own_rate_and_wide_inputs_a_smaller_one(optimizer):
     recipe = Recipe(

@@ -3,10 +3,9 @@
 import pytest
 import torch
 
-from dgtrees.learn.recipe import Recipe
 from dgtrees.nn.losses import LOSSES
 from dgtrees.nn.rows import TensorRows
-from dgtrees.nn.validation import BestWeights, evaluate, rank_of
+from dgtrees.nn.validation import BestWeights, evaluate
 
 
 def test_scores_of_classes_and_values_are_weighted_means():
@@ -25,13 +24,6 @@ def test_more_rows_than_are_evaluated_at_once():
     expected = (rows.X - rows.y).square().mean()
     found = evaluate(torch.nn.Identity(), rows, False, LOSSES["squared"])
     assert found["loss"] == pytest.approx(float(expected), rel=1e-5)
-
-
-def test_what_the_best_epoch_is_best_in():
-    metrics = {"val_accuracy": 0.9, "val_loss": 0.3, "val_rmse": 2.0}
-    assert rank_of(metrics, Recipe(), True) == (0.9, -0.3)
-    assert rank_of(metrics, Recipe(), False) == (-2.0,)
-    assert rank_of(metrics, Recipe(loss="huber"), False) == (-0.3,)
 
 
 def test_of_equal_scores_the_later_weights_are_kept():

@@ -75,7 +75,7 @@ def test_later_files_may_spell_them_in_another_way(tmp_path, capsys):
     train, val, new, model, out = (
         str(tmp_path / name) for name in ("train.csv", "val.csv", "new.csv", "m.dgt", "out.csv")
     )
-    quick = ["--max-depth", "1", "--max-epochs", "3"]
+    quick = ["--max-depth", "1", "--max-epochs", "20"]
     assert run(["fit", train, "-t", "y", "--val", val, "-o", model, *quick]) == 0
     assert run(["predict", model, new, "-t", "y", "-o", out]) == 0
     assert capsys.readouterr().out.endswith("accuracy: 1\n")

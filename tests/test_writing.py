@@ -340,13 +340,17 @@ def test_every_export_is_written_the_same_way(tmp_path):
 
 def test_a_checkpoint_is_replaced_whole(tmp_path):
     from dgtrees.cluster.checkpoints import Checkpoints
+    from dgtrees.learn.recipe import Recipe
+    from training_rows import examples, trainer
 
-    checkpoints = Checkpoints(tmp_path / "c.pt", "a run", 1)
-    checkpoints._write({"step": 1})
-    (tmp_path / "c.pt").chmod(0o600)
-    checkpoints._write({"step": 2})
-    assert checkpoints.read() == {"step": 2}
-    assert names(tmp_path) == ["c.pt"] and mode(tmp_path / "c.pt") == 0o600
+    path, rows = tmp_path / "c.npz", examples()
+    checkpoints = Checkpoints(path, "a run", 1)
+    run = trainer(rows, Recipe(epochs=3)).begin(rows)
+    for epochs in (1, 2):
+        checkpoints.write(run.advance(epochs), [0.0])
+        path.chmod(0o600)
+        assert checkpoints.read()["told"]["epochs"] == epochs
+    assert names(tmp_path) == ["c.npz"] and mode(path) == 0o600
 
 
 def test_streams_are_what_libraries_expect(tmp_path):

@@ -36,13 +36,12 @@ class DiskBatches:
     prepare : callable
         From such rows to standardised ones with weights.
     workers : Workers
-    seed : int
     """
 
     def __init__(
-        self, rows: Examples, prepare: Callable[[Examples], Rows], workers: Workers, seed: int
+        self, rows: Examples, prepare: Callable[[Examples], Rows], workers: Workers
     ) -> None:
-        self.rows, self.prepare, self.workers, self.seed = rows, prepare, workers, seed
+        self.rows, self.prepare, self.workers = rows, prepare, workers
         self.counts = np.array(workers.gather(len(rows.X)))
         self.window = max(_BLOCK_ROWS, _WINDOW_VALUES // rows.X.shape[1])
         self.at_once = max(_BLOCK_ROWS, self.window // 16)

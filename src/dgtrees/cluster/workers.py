@@ -52,9 +52,9 @@ class Workers(Processes):
         """Slices of this worker's rows, prepared anew in every pass."""
         return _Parts(rows, prepare)
 
-    def feed(self, rows: Examples, prepare: Callable[[Examples], Rows], seed: int) -> DiskBatches:
+    def feed(self, rows: Examples, prepare: Callable[[Examples], Rows]) -> DiskBatches:
         """This worker's rows in batches, read from disk as they are needed."""
-        return DiskBatches(rows, prepare, self, seed)
+        return DiskBatches(rows, prepare, self)
 
     def resume(self, run: Run) -> None:
         """Bring a new run to where the last checkpoint was made, if there is one."""

@@ -40,7 +40,7 @@ class Processes:
         """This process's rows, prepared, as often as they are asked for."""
         return [prepare(rows)]
 
-    def feed(self, rows: Examples, prepare: Callable[[Examples], Rows], seed: int) -> Feed:
+    def feed(self, rows: Examples, prepare: Callable[[Examples], Rows]) -> Feed:
         """This process's rows as the training loop takes them; `prepare` standardises."""
         # Without weights, a loss of one's own may give one number for the whole batch.
         return prepare(rows).without_equal_weights()

@@ -53,6 +53,7 @@ _CHOICES = {
     "schedule": ("cosine", "constant"),
     "anneal_schedule": ("linear", "log"),
     "scaling": ("standard", "absolute"),
+    "start": ("random", "pair"),
 }
 
 # Whether a whole number, the least value, and the value it must stay below.
@@ -137,6 +138,9 @@ class Recipe:
         What a feature is divided by before training: "standard" its standard deviation;
         "absolute" its mean absolute deviation (as a normal distribution's standard deviation),
         where that is smaller, so that a few extreme values do not hide the rest.
+    start
+        Where training sets out from (`learn.starts`): "random" nodes, or "pair", nodes that
+        separate unlike rows, from which trees of many leaves need fewer steps.
     input_noise, relative_noise
         Standard deviation of Gaussian noise on the standardised inputs while training, and what is
         added to it in proportion to the size of a value: extreme values come with much, so that no
@@ -194,6 +198,7 @@ class Recipe:
     l1: float = 0.0
     l2: float = 0.0
     scaling: str = "standard"
+    start: str = "random"
     input_noise: float = 0.0
     relative_noise: float = 0.0
     label_smoothing: float = 0.0

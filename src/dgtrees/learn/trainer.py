@@ -20,7 +20,7 @@ from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.result import Callback, TrainingResult
 from dgtrees.learn.rows import Feed, Rows
 from dgtrees.learn.scaling import streamed_moments
-from dgtrees.learn.starts import random_start
+from dgtrees.learn.starts import Start, pair_start, random_start
 from dgtrees.learn.threads import one_thread
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
@@ -83,13 +83,21 @@ class Trainer:
         self.max_depth = max_depth
         self.descent: Any
         if engine is None:
-            start = random_start(max_depth, outputs, np.random.default_rng([seed, 1]))
+            start = self._start(first, outputs)
             self.descent = Descent(start, width, leaf, recipe, n_classes > 0, seed)
         else:
             self.descent = engine(width, outputs, max_depth, leaf, recipe, seed, n_classes > 0)
         self.epochs = 0
         self.classes: list | None = None  # the labels behind class numbers, for whoever goes on
         self._importance = np.zeros(width)
+
+    def _start(self, first: Examples, outputs: int) -> Start:
+        random = np.random.default_rng([self.seed, 1])
+        # Processes that train together begin alike, and none of them has all rows.
+        if self.recipe.start == "random" or self.processes is not ALONE:
+            return random_start(self.max_depth, outputs, random)
+        X, target, weight = self._prepare(first)
+        return pair_start(X, target, weight, self.max_depth, self.n_classes > 0, random)
 
     def begin(
         self,
@@ -270,7 +278,7 @@ class Trainer:
 
     def _feed(self, examples: Examples) -> Feed:
         _, mean = self._size(examples)
-        return self.processes.feed(examples, lambda rows: self._rows(rows, mean), self.seed)
+        return self.processes.feed(examples, lambda rows: self._rows(rows, mean))
 
     def _rows(self, examples: Examples, mean_weight: float) -> Rows:
         X = self._standardize(examples.X)

@@ -64,9 +64,16 @@ class LayerDescent:
         """A run that has made no step yet; always of one process and one thread."""
         return LayerRun(self, train, recipe, validation, epochs, callbacks)
 
-    def fit(self, train: Rows, validation: Rows | None = None) -> TrainingResult:
+    def fit(
+        self,
+        train: Rows,
+        validation: Rows | None = None,
+        epochs: int | None = None,
+        callbacks: tuple[Callback, ...] = (),
+    ) -> TrainingResult:
         """Train on, from the present weights, and keep the best."""
-        return self.begin(train, self.recipe, validation).advance().finish()
+        run = self.begin(train, self.recipe, validation, epochs, callbacks)
+        return run.advance().finish()
 
     def tree(self) -> ObliqueTree:
         """The present tree, complete, on standardised inputs and outputs."""

@@ -240,6 +240,8 @@ def tree_gradient(
     `depth` is that of the tree. For the forms of sum and product; `local_gradient` does the other.
     """
     nodes = left.shape[0]
+    if nodes == 0:
+        return
     slopes, rights, norms, values = 0, nodes * WIDTH, 2 * nodes * WIDTH, 3 * nodes * WIDTH
     one = 4 * nodes * WIDTH  # the norm of a leaf, and two vectors that nobody reads
     unread = one + WIDTH
