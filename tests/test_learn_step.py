@@ -47,8 +47,8 @@ def one_gradient(run, rows):
     """Outputs, and the gradient of all parameters, of one step on all rows."""
     P, places, buffers = run.descent.parameters.values, run.layout, run.buffers
     (count, d), K, how = rows.X.shape, places.n_outputs, run._settings(1)
-    for name in ("inputs", "hidden", "outputs", "slopes"):
-        getattr(buffers, name)[:] = 3.0  # what an earlier, larger batch has left
+    for array in (run.gradient, *buffers):
+        array[:] = np.nan if array.dtype.kind == "f" else 1  # no matter what was there before
     inputs = buffers.inputs[: count * (d + 1)].reshape(count, d + 1)
     inputs[:, :d], inputs[:, d] = rows.X, 1
     _step.forward(SGEMM, P, places, buffers, how, count, _meeting.new_meeting())
