@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from rich.console import Console
 from rich.table import Table
-from tests import reference
+from tests import reference_torch
 
 from dgtrees import DGTBandit
 from dgtrees.bandit import Epsilon
@@ -104,7 +104,7 @@ def torch_loop(X: np.ndarray, y: np.ndarray) -> Callable[[], int]:
     """Algorithm 1 as one would write it: dense paths, autograd, RMSprop every four queries."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    tree = reference.DenseTree(D, K, HEIGHT)
+    tree = reference_torch.DenseTree(D, K, HEIGHT)
     optimizer = torch.optim.RMSprop(tree.parameters(), lr=1e-3)
     rows = torch.tensor(X, dtype=torch.float32)
     labels = y.tolist()

@@ -1,101 +1,13 @@
 """The slow, dense, readable versions that every fast path is compared with.
 
-Nothing here is used by the library. Trees are complete; node and leaf numbers are those of
-`dgtrees.tree.topology`.
+Nothing here is used by the library. Those that need torch are in `reference_torch`.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from dgtrees.tree.topology import ancestors, n_leaves, sides
-
-
-def path_matrix(height: int) -> Tensor:
-    """S(i, l) spread over nodes: (nodes, leaves), 0 where node is no ancestor of leaf."""
-    matrix = torch.zeros(2**height - 1, n_leaves(height), dtype=torch.float64)
-    for i in range(height):
-        for leaf in range(n_leaves(height)):
-            matrix[ancestors(height)[i, leaf], leaf] = float(sides(height)[i, leaf])
-    return matrix
-
-
-class StraightThroughSign(torch.autograd.Function):
-    """sgn(a) with sgn(0) = 1, and derivative 1[|a| <= 1]."""
-
-    @staticmethod
-    def forward(ctx, a):
-        ctx.save_for_backward(a)
-        return torch.where(a >= 0, 1.0, -1.0).to(a.dtype)
-
-    @staticmethod
-    def backward(ctx, grad):
-        (a,) = ctx.saved_tensors
-        return grad * (a.abs() <= 1)
-
-
-class HardestLeaf(torch.autograd.Function):
-    """One-hot of the most probable leaf forward, the identity backward."""
-
-    @staticmethod
-    def forward(ctx, q):
-        return torch.nn.functional.one_hot(q.argmax(dim=1), q.shape[1]).to(q.dtype)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad
-
-
-def soft_leaves(decisions: Tensor, path: str = "sum") -> Tensor:
-    """Distribution over leaves that decisions in [-s, s] define: soft-max of sums, or products."""
-    height = (decisions.shape[1] + 1).bit_length() - 1
-    matrix = path_matrix(height).to(decisions.dtype)
-    if path == "sum":
-        return torch.softmax(decisions @ matrix, dim=1)
-    q = torch.ones(decisions.shape[0], matrix.shape[1], dtype=decisions.dtype)
-    for i in range(height):
-        node = torch.as_tensor(ancestors(height)[i])
-        side = torch.as_tensor(sides(height)[i]).to(decisions.dtype)
-        q = q * (1 + decisions[:, node] * side) / 2
-    return q
-
-
-def tree_output(
-    activations: Tensor, leaf_outputs: Tensor, scale: float = 1.0, path: str = "sum"
-) -> Tensor:
-    """Prediction of a hard tree whose gradient is that of the soft one, by autograd alone.
-
-    `leaf_outputs` is (leaves, outputs), or (batch, leaves, outputs) where leaves are functions of
-    x. Leaves receive gradient through the hard choice, nodes through the soft distribution.
-    """
-    decisions = StraightThroughSign.apply(activations) * scale
-    q = soft_leaves(decisions, path)
-    hard = torch.nn.functional.one_hot(q.detach().argmax(dim=1), q.shape[1]).to(q.dtype)
-    formula = "bl,lk->bk" if leaf_outputs.ndim == 2 else "bl,blk->bk"
-    through_leaves = torch.einsum(formula, hard, leaf_outputs)
-    through_nodes = torch.einsum(formula, q, leaf_outputs.detach())
-    return through_leaves + through_nodes - through_nodes.detach()
-
-
-def local_gradient(decisions: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Half of what going right instead of left would cost, at every node that a row passes."""
-    batch, n_nodes = decisions.shape
-    gradient = np.zeros_like(decisions)
-
-    def score_below(row: int, node: int) -> float:
-        while node < n_nodes:
-            node = 2 * node + (2 if decisions[row, node] >= 0 else 1)
-        return scores[row, node - n_nodes]
-
-    for row in range(batch):
-        node = 0
-        while node < n_nodes:
-            left, right = 2 * node + 1, 2 * node + 2
-            gradient[row, node] = (score_below(row, right) - score_below(row, left)) / 2
-            node = right if decisions[row, node] >= 0 else left
-    return gradient
+from dgtrees.tree.topology import ancestors, sides
 
 
 def algorithm_2(x: np.ndarray, W: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -162,21 +74,6 @@ def route_slowly(x: np.ndarray, tree) -> int:
     return 0
 
 
-class DenseTree(torch.nn.Module):
-    """The plain way to train such a tree: a dense path matrix and autograd, for benchmarks."""
-
-    def __init__(self, in_features: int, out_features: int, height: int) -> None:
-        super().__init__()
-        self.nodes = torch.nn.Linear(in_features, 2**height - 1)
-        self.leaves = torch.nn.Parameter(0.1 * torch.randn(2**height, out_features))
-        self.register_buffer("paths", path_matrix(height).float())
-
-    def forward(self, x: Tensor) -> Tensor:
-        decisions = StraightThroughSign.apply(self.nodes(x))
-        q = torch.softmax(decisions @ self.paths, dim=1)
-        return HardestLeaf.apply(q) @ self.leaves
-
-
 # Trees of any topology, in plain NumPy
 
 
@@ -222,7 +119,9 @@ def hard_leaf(activations: np.ndarray, left: np.ndarray, right: np.ndarray, node
 
 
 def decide(a, quantizer, scale, steepness, window):
-    """Soft decisions and their slopes."""
+    """Soft decisions and their slopes; a saturated margin has none."""
+    if quantizer == "given":
+        return a, np.ones_like(a)
     if quantizer == "margin":
         t = np.tanh(0.5 * steepness * a)
         slope = np.where(np.abs(0.5 * steepness * a) >= 9, 0.0, 1 - t * t)
@@ -230,33 +129,38 @@ def decide(a, quantizer, scale, steepness, window):
     return scale * np.where(a >= 0, 1.0, -1.0), window * (np.abs(a) <= 1)
 
 
-def activation_gradient(a, scores, left, right, form, quantizer, scale, steepness, window):
-    """d sum_l q_l scores_l / d a for one row, by the definition of q: dense, leaf by leaf."""
+def activation_gradient(
+    a, scores, left, right, form, quantizer, scale=1.0, steepness=1.0, window=1.0
+):
+    """d sum_l q_l scores_l / d a, rows of each, by the definition of q: dense, leaf by leaf."""
     d, slope = decide(a, quantizer, scale, steepness, window)
     sides = paths(left, right)
+    gradient = np.zeros_like(a)
     if form == "local":
-        gradient, node = np.zeros(len(left)), 0 if len(left) else -1
-        while node >= 0:
-            ends = [scores[hard_leaf(a, left, right, int(side[node]))] for side in (left, right)]
-            gradient[node] = (ends[1] - ends[0]) / 2
-            node = int(right[node] if a[node] >= 0 else left[node])
-        return slope * gradient
-    if form == "sum":
+        for i in range(len(a)):
+            node = 0 if len(left) else -1
+            while node >= 0:
+                low, high = (hard_leaf(a[i], left, right, int(s[node])) for s in (left, right))
+                gradient[i, node] = (scores[i, high] - scores[i, low]) / 2
+                node = int(right[node] if a[i, node] >= 0 else left[node])
+    elif form == "sum":
         weight = np.exp(d @ sides)
-        q = weight / weight.sum()
-        return slope * (sides @ (q * (scores - q @ scores)))
-    factor = np.where(sides != 0, (1 + d[:, None] * sides) / 2, 1.0)
-    gradient = np.zeros(len(left))
-    for n in range(len(left)):
-        others = np.prod(np.delete(factor, n, axis=0), axis=0)
-        gradient[n] = (sides[n] / 2 * others * scores).sum()
+        q = weight / weight.sum(axis=1, keepdims=True)
+        mean = (q * scores).sum(axis=1, keepdims=True)
+        gradient = (q * (scores - mean)) @ sides.T
+    else:
+        factor = np.where(sides != 0, (1 + d[:, :, None] * sides) / 2, 1.0)
+        for n in range(len(left)):
+            others = np.prod(np.delete(factor, n, axis=1), axis=1)
+            gradient[:, n] = (sides[n] / 2 * others * scores).sum(axis=1)
     return slope * gradient
 
 
-def step_gradient(layers, values, slopes, left, right, X, loss_slopes, decisions):
+def step_gradient(layers, values, slopes, left, right, X, loss_slopes, decisions, scaled=False):
     """Gradients of one step: layers [(W, bias or None)], leaves' values and slopes, rows X.
 
-    `loss_slopes` is a function of outputs (rows, outputs) giving the loss's gradient there.
+    `loss_slopes` is a function of outputs (rows, outputs) giving the loss's gradient there. With
+    `scaled`, decisions have the size of the mean |activation|, within what exp can bear.
     Returns outputs, gradients of the layers' weights and biases, of values and of slopes.
     """
     hidden = [X]
@@ -268,12 +172,11 @@ def step_gradient(layers, values, slopes, left, right, X, loss_slopes, decisions
     outputs = all_outputs[np.arange(len(X)), at]
     g = loss_slopes(outputs)
     scores = np.einsum("nlk,nk->nl", all_outputs, g)
-    if decisions.get("scaled"):
-        decisions = decisions | {"scale": decisions["scale"] * np.abs(a).mean()}
-    told = {name: value for name, value in decisions.items() if name != "scaled"}
-    back = np.array(
-        [activation_gradient(a[i], scores[i], left, right, **told) for i in range(len(X))]
-    ).reshape(a.shape)
+    if scaled and a.size:
+        depth = np.abs(paths(left, right)).sum(axis=0).max()
+        size = min(decisions["scale"] * np.abs(a).mean(), 78 / depth)
+        decisions = decisions | {"scale": size}
+    back = activation_gradient(a, scores, left, right, **decisions)
     grad_values, grad_slopes = np.zeros_like(values), np.zeros_like(slopes)
     for i, leaf in enumerate(at):
         grad_values[leaf] += g[i]
@@ -283,3 +186,48 @@ def step_gradient(layers, values, slopes, left, right, X, loss_slopes, decisions
         grads.append((back.T @ below, None if bias is None else back.sum(axis=0)))
         back = back @ W
     return outputs, grads[::-1], grad_values, grad_slopes
+
+
+# Optimisers, as their papers and torch have them
+
+
+def adamw(p, gradients, rate, decay):
+    """Parameters after every step of AdamW on these gradients."""
+    m, v, found = np.zeros_like(p), np.zeros_like(p), []
+    for step, g in enumerate(gradients, start=1):
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+        m_hat, v_hat = m / (1 - 0.9**step), v / (1 - 0.999**step)
+        p = p - rate * decay * p - rate * m_hat / (np.sqrt(v_hat) + 1e-8)
+        found.append(p)
+    return found
+
+
+def rmsprop(p, gradients, rate, decay, momentum):
+    """The same of RMSprop, whose decay is part of the gradient."""
+    m, v, found = np.zeros_like(p), np.zeros_like(p), []
+    for g in gradients:
+        g = g + decay * p
+        v = 0.99 * v + 0.01 * g**2
+        m = momentum * m + g / (np.sqrt(v) + 1e-8)
+        p = p - rate * m
+        found.append(p)
+    return found
+
+
+def sgd(p, gradients, rate, decay, momentum):
+    """The same of gradient descent with momentum."""
+    m, found = np.zeros_like(p), []
+    for g in gradients:
+        m = momentum * m + g + decay * p
+        p = p - rate * m
+        found.append(p)
+    return found
+
+
+def running_average(start, present, averaging):
+    """Polynomial-decay average after every step, of parameters that were `start` and `present`."""
+    average, found = start, []
+    for step, p in enumerate(present, start=1):
+        average = average + (p - average) / (1 + averaging * step)
+        found.append(average)
+    return found

@@ -48,6 +48,62 @@ print(model.predict(row)[0], model.apply(row)[0], 'torch' in sys.modules)
     assert run(code) == f"{model.predict(row)[0]} {model.apply(row)[0]} False"
 
 
+NO_TORCH = """
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.split('.')[0] == 'torch':
+            raise ImportError('there is no torch here')
+sys.meta_path.insert(0, NoTorch())
+"""
+"""Not sys.modules['torch'] = None: SciPy takes what is there for the library."""
+
+EVERYTHING = """
+import sys
+{before}
+import numpy as np, dgtrees
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 3))
+for model, y in (
+    (dgtrees.DGTClassifier(2, max_epochs=2, random_state=0), X[:, 0] > 0),
+    (dgtrees.DGTRegressor(2, leaf="linear", max_epochs=2, random_state=0), X[:, 0]),
+):
+    model.fit(X, y)
+    model.partial_fit(X, y)
+    model.save({path!r})
+    assert (dgtrees.load({path!r}).predict(X) == model.predict(X)).all()
+policy = dgtrees.DGTBandit(2, 2, random_state=0)
+for i in range(20):
+    policy.learn(X[i], policy.decide(X[i]), 0.5)
+policy.save({path!r})
+dgtrees.load({path!r}).decide(X[0])
+print('torch' in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("before", ["", NO_TORCH], ids=["with", "without"])
+def test_fitting_predicting_saving_and_loading_take_no_torch(before, tmp_path):
+    """As it is installed without the extra; and where it is there, it is not imported."""
+    code = EVERYTHING.format(before=before, path=str(tmp_path / "model.dgt"))
+    assert run(code) == "False"
+
+
+def test_what_needs_torch_says_so_in_one_line_where_it_is_missing():
+    code = f"""
+import sys
+{NO_TORCH}
+import numpy as np, dgtrees
+loss = lambda prediction, target: (prediction - target) ** 2
+X = np.arange(60.0).reshape(20, 3)
+try:
+    dgtrees.DGTRegressor(2, recipe=dgtrees.Recipe(loss=loss), max_epochs=1).fit(X, X[:, 0])
+except ValueError as error:
+    print(error)
+"""
+    said = run(code)
+    assert "needs torch: return (losses, gradient), or pip install" in said
+    assert len(said.splitlines()) == 1
+
+
 def test_a_bandit_leaves_torch_and_scikit_learn_alone(tmp_path):
     code = f"""
 import sys, dgtrees

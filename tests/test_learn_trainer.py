@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dgtrees.learn.recipe import RECIPES, Recipe
+from dgtrees.learn.trainer import Trainer
 from dgtrees.tables.examples import Examples
 from training_rows import examples, trainer
 
@@ -43,3 +44,131 @@ def test_leaves_reached_only_by_noise_are_kept():
     kept = noisy.finish(rows)[0].n_leaves
     noisy.recipe = replace(recipe, input_noise=0.0)
     assert noisy.finish(rows)[0].n_leaves < kept
+
+
+def same(one, other):
+    names = ("weights", "bias", "left", "right", "leaf_values")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+SHORT = Recipe(epochs=4, batch_size=32, min_batches=1, averaging=0.1, input_noise=0.1)
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_the_hard_tree_is_on_unscaled_inputs_and_outputs(leaf):
+    rows = examples()
+    rows = Examples(100 + 20 * rows.X, 7 + 3 * rows.y, rows.weight)
+    made = trainer(rows, SHORT, leaf=leaf)
+    made.fit(rows)
+    standardised = made.descent.tree().predict((rows.X - made.center) / made.scale)
+    wanted = made.y_center + made.y_scale * standardised
+    np.testing.assert_allclose(made.harden().predict(rows.X), wanted, rtol=1e-6)
+
+
+def test_a_fit_is_a_run_begun_advanced_and_ended():
+    rows, held = examples(), examples(60, seed=1)
+    one, other = trainer(rows, SHORT), trainer(rows, SHORT)
+    run = other.begin(rows, held)
+    for until in range(1, 5):
+        run.advance(until)
+    assert one.fit(rows, held) == other.end(run)
+    assert same(one.harden(), other.harden())
+    assert one.epochs == other.epochs == 4
+
+
+def test_weights_count_by_their_ratio_and_equal_ones_not_at_all():
+    rows = examples(classes=2)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(rows.y))
+
+    def fitted(weight):
+        weighed = replace(rows, weight=weight)
+        made = trainer(weighed, replace(SHORT, optimizer="sgd"), classes=2)
+        made.fit(weighed)
+        return made.harden()
+
+    assert same(fitted(np.full(200, 8.0)), fitted(np.ones(200)))
+    np.testing.assert_allclose(
+        fitted(weight).leaf_values, fitted(1024 * weight).leaf_values, rtol=1e-4
+    )
+    assert not same(fitted(weight), fitted(np.ones(200)))
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_a_column_that_never_varies_has_no_say_until_it_does(leaf):
+    rows = examples()
+    rows.X[:, 2] = 5.0
+    made = trainer(rows, SHORT, leaf=leaf)
+    made.fit(rows)
+    tree = made.harden()
+    assert (tree.weights[:, 2] == 0).all() and (tree.weights[:, 0] != 0).all()
+    assert leaf == "constant" or (tree.leaf_weights[:, :, 2] == 0).all()
+    later = Examples(rows.X.copy(), rows.y, rows.weight)
+    later.X[0, 2] = 6.0
+    made.fit(later)
+    assert (made.harden().weights[:, 2] != 0).all()
+
+
+@pytest.mark.parametrize("validated", [False, True])
+def test_a_fit_that_fails_changes_nothing(validated):
+    rows = examples()
+    rows.X[:, 2] = 5.0
+    made, other = trainer(rows, SHORT), trainer(rows, SHORT)
+    held = examples(60, seed=1) if validated else None
+
+    def fail(epoch, n_epochs, metrics):
+        if epoch == 3:
+            raise KeyError("enough")
+
+    varied = Examples(rows.X + np.arange(4) * np.arange(200)[:, None], rows.y, rows.weight)
+    before = made.harden()
+    with pytest.raises(KeyError, match="enough"):
+        made.fit(varied, held, callbacks=(fail,))
+    assert same(made.harden(), before)
+    assert made.epochs == 0 and made.constant[2]
+    # And what comes next is what would have come without it.
+    assert made.fit(rows, held) == other.fit(rows, held)
+    assert same(made.harden(), other.harden())
+
+
+def test_a_constant_target_is_every_leafs():
+    rows = examples()
+    rows.y[:] = 3.25
+    made = trainer(rows, SHORT)
+    made.fit(rows)
+    assert (made.finish(rows)[0].predict(rows.X) == 3.25).all()
+
+
+def test_finishing_drops_leaves_that_no_row_comes_to_and_keeps_the_answers():
+    rows = examples(rows=30)
+    made = trainer(rows, replace(SHORT, input_noise=0.0, refit_strength=None), depth=6)
+    made.fit(rows)
+    tree, importance = made.finish(rows)
+    assert tree.n_leaves <= 30 < made.harden().n_leaves
+    np.testing.assert_allclose(tree.predict(rows.X), made.harden().predict(rows.X))
+    assert importance.sum() == pytest.approx(1.0) and (importance >= 0).all()
+
+
+def test_running_importance_adds_up_over_batches():
+    rows = examples()
+    made = trainer(rows, SHORT)
+    made.fit(rows)
+    first = made.running_importance(rows)
+    assert first.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(made.running_importance(rows), first)
+
+
+def test_another_engine_trains_in_descents_place():
+    class Engine:
+        def __init__(self, *told):
+            self.told = told
+
+    made = Trainer(
+        examples(classes=2),
+        max_depth=2,
+        leaf="linear",
+        recipe=SHORT,
+        n_classes=2,
+        seed=7,
+        engine=Engine,
+    )
+    assert made.descent.told == (4, 2, 2, "linear", SHORT, 7, True)

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import reference
+import reference_torch
 from dgtrees.nn import QUANTIZERS, TrainableTree, autograd
 
 seeds = st.integers(0, 2**31 - 1)
@@ -78,7 +78,7 @@ def test_annealed_training_mixes_leaves_and_has_the_exact_gradient(seed, path, h
     x, target = torch.randn(12, 5).double(), torch.randn(12, 3).double()
     steep = tree.quantizer.steepness
     decisions = 2 * torch.sigmoid(steep * tree.activations(x)) - 1
-    expected = reference.soft_leaves(decisions, path) @ tree.leaf_values
+    expected = reference_torch.soft_leaves(decisions, path) @ tree.leaf_values
     torch.testing.assert_close(tree(x), expected)
     wanted = gradients(tree, expected, target)
     for mine, other in zip(gradients(tree, tree(x), target), wanted, strict=True):
@@ -95,7 +95,7 @@ def test_margins_pick_one_leaf_and_pass_on_the_gradient_of_the_mixture(seed, pat
     output = tree(x)
     np.testing.assert_allclose(output.detach().numpy(), tree.to_tree().predict(x.numpy()))
     decisions = 2 * torch.sigmoid(tree.quantizer.steepness * tree.activations(x)) - 1
-    mixture = reference.soft_leaves(decisions, path) @ tree.leaf_values.detach()
+    mixture = reference_torch.soft_leaves(decisions, path) @ tree.leaf_values.detach()
     # The loss's derivative at the leaf that was picked, carried to the decisions by the mixture.
     slope = 2 * (output - target).detach()
     wanted = torch.autograd.grad((mixture * slope).sum(), list(tree.layers.parameters()))

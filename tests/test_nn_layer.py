@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import reference
+import reference_torch
 from dgtrees import contributions, explain, export_text, load, plot_tree
 from dgtrees.errors import ModelFileError
 from dgtrees.learn.recipe import RECIPES
@@ -58,7 +58,7 @@ def test_output_and_every_gradient_are_the_references(seed, height, n_layers, le
     leaves = tree.leaf_values
     if leaf == "linear":
         leaves = leaves + torch.einsum("lkd,bd->blk", tree.leaf_weights, x)
-    expected = reference.tree_output(tree.activations(x), leaves, scale, path)
+    expected = reference_torch.tree_output(tree.activations(x), leaves, scale, path)
     output = tree(x)
     torch.testing.assert_close(output, expected)
     wanted = gradients(tree, expected, target)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import torch
 from rich.table import Table
-from tests import reference
+from tests import reference_torch
 
 from benchmarks.speed.timing import side_by_side
 from dgtrees.nn import TrainableTree
@@ -41,7 +41,7 @@ def steps(rounds: int) -> list[dict]:
     found = []
     for height, classes, d, goal in STEPS:
         x, y = torch.randn(128, d), torch.randint(classes, (128,))
-        dense = training_step(reference.DenseTree(d, classes, height), x, y)
+        dense = training_step(reference_torch.DenseTree(d, classes, height), x, y)
         tree = TrainableTree(d, classes, height, 1, quantizer="sign", softmax_scale=1.0)
         ours = training_step(tree, x, y)
         theirs, mine, ratio = side_by_side(dense, ours, 2 * rounds, time.thread_time)

@@ -43,14 +43,21 @@ class Checkpoints:
 
     def restore(self, run: Run, state: dict[str, Any], rank: int) -> None:
         """Bring a new run to a state that was read, as worker number `rank` had it."""
-        if state["told"]["about"] != self.about:
+        try:
+            self._restore(run, state, rank)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise self._unreadable() from error
+
+    def _restore(self, run: Run, state: dict[str, Any], rank: int) -> None:
+        descent, told = run.descent, state["told"]
+        if told["about"] != self.about:
             raise StateError(
                 f"{self.path}: must be the checkpoint of this run, and is that of another (other "
                 "rows, parameters or number of workers): delete it, or choose another folder"
             )
-        descent, told = run.descent, state["told"]
         for name in _ARRAYS:
-            getattr(descent.parameters, name)[:] = state[name]
+            array = getattr(descent.parameters, name)
+            array[:] = state[name].reshape(array.shape)
         descent.steps, descent.epochs = told["steps"], told["epochs"]
         run.averaged, run.step = told["averaged"], told["step"]
         if "best" in state:
@@ -60,6 +67,9 @@ class Checkpoints:
             setattr(run.result, name, value)
         run.result.best_rank = tuple(run.result.best_rank)
         run.loss_sum = told["loss_sums"][rank]
+
+    def _unreadable(self) -> StateError:
+        return StateError(f"{self.path}: not a readable checkpoint: delete it")
 
     def write(self, run: Run, loss_sums: list[float]) -> None:
         """Keep the present state, with every worker's sum of losses."""
@@ -88,9 +98,10 @@ class Checkpoints:
         if not self.path.exists():
             return None
         try:
-            with np.load(self.path, allow_pickle=False) as arrays:
+            # NumPy leaves a file that it opens itself open if it is damaged.
+            with open(self.path, "rb") as stream, np.load(stream, allow_pickle=False) as arrays:
                 state: dict[str, Any] = dict(arrays)
             state["told"] = json.loads(str(state["told"]))
         except Exception as error:  # NumPy and zipfile raise half a dozen types on damaged files
-            raise StateError(f"{self.path}: not a readable checkpoint: delete it") from error
+            raise self._unreadable() from error
         return state

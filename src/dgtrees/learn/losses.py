@@ -70,22 +70,31 @@ def differentiated(loss: Loss) -> Callable[[np.ndarray, np.ndarray], tuple[Any, 
     What it returns for arrays says which form it has; torch is imported only where it needs it.
     """
 
+    form: Any = None
+
     def evaluate(prediction: np.ndarray, target: np.ndarray) -> tuple[Any, Any]:
         nonlocal form
-        if form is None:
-            form = _numpy_form if _takes_arrays(loss, prediction, target) else _torch_form
-        return form(loss, prediction, target)
+        if form is not None:
+            return form(loss, prediction, target)
+        form, refused = _form_of(loss, prediction, target)
+        try:
+            return form(loss, prediction, target)
+        except Exception as error:
+            if refused is None:
+                raise
+            raise error from refused  # a mistake in a loss of arrays may be all there is to it
 
-    form: Any = None
     return evaluate
 
 
-def _takes_arrays(loss: Loss, prediction: np.ndarray, target: np.ndarray) -> bool:
+def _form_of(loss: Loss, prediction: np.ndarray, target: np.ndarray) -> tuple[Any, Any]:
+    """The form a loss has, and what it said of arrays if it refused them."""
     try:
-        found = loss(prediction, target)
-    except Exception:  # whatever torch's functions say of arrays
-        return False
-    return isinstance(found, tuple) and len(found) == 2
+        found = loss(prediction.copy(), target.copy())
+    except Exception as error:  # whatever torch's functions say of arrays
+        return _torch_form, error
+    is_pair = isinstance(found, tuple) and len(found) == 2
+    return (_numpy_form if is_pair else _torch_form), None
 
 
 def _numpy_form(

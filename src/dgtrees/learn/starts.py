@@ -76,6 +76,8 @@ def pair_start(
         the highest third of a random combination of outputs.
     weight : ndarray of shape (rows,)
     """
+    if not weight.all():  # rows of no weight have no mean, and no say
+        X, target, weight = X[weight > 0], target[weight > 0], weight[weight > 0]
     if len(X) > _PAIR_ROWS:
         some = np.sort(random.permutation(len(X))[:_PAIR_ROWS])
         X, target, weight = X[some], target[some], weight[some]
