@@ -520,13 +520,13 @@ def fitted(classes, tmp_path_factory):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"max_depth": -1}, "max_depth must be a whole number of at least 0, got -1"),
-        ({"max_depth": 2.5}, "max_depth must be a whole number of at least 0, got 2.5"),
+        ({"max_depth": -1}, "max_depth must be a whole number of at least 0 or 'auto', got -1"),
+        ({"max_depth": 2.5}, "max_depth must be a whole number of at least 0 or 'auto', got 2.5"),
         (
             {"max_depth": 45},
             "at most 2.30 numbers, got max_depth=45 .*: choose a smaller max_depth",
         ),
-        ({"leaf": "tree"}, "leaf must be 'constant' or 'linear', got 'tree'"),
+        ({"leaf": "tree"}, "leaf must be 'auto' or 'constant' or 'linear', got 'tree'"),
         ({"recipe": "best"}, "recipe must be one of default, paper or a Recipe, got 'best'"),
         ({"validation_fraction": 1.5}, "validation_fraction must be between 0 and 1, 'auto' or"),
         ({"max_epochs": 0}, "epochs must be a whole number of at least 1, got 0"),

@@ -199,10 +199,11 @@ def threaded_epoch(recipe, rows, threads, **options):
     values = np.empty((0, 1), np.float32) if rows.y.ndim == 1 else rows.y
     classes = rows.y if rows.y.ndim == 1 else np.empty(0, np.int64)
     weights = np.empty(0, np.float32) if rows.weight is None else rows.weight
+    offsets = np.empty((0, 1), np.float32) if rows.offset is None else rows.offset
     for epoch in (1, 2):
         counters = _meeting.new_meeting()
         told = (
-            *(SGEMM, rows.X, classes, values, weights, rows.order(0, epoch)),
+            *(SGEMM, rows.X, classes, values, weights, offsets, rows.order(0, epoch)),
             *(run.pool, run._noise_places(epoch, steps)),
             *(P.values, run.gradient, P.first, P.second, P.average),
             *(run.layout, run.buffers, run._settings(1), *run._rates(epoch, steps)),

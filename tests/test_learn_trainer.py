@@ -60,8 +60,8 @@ def test_the_hard_tree_is_on_unscaled_inputs_and_outputs(leaf):
     rows = Examples(100 + 20 * rows.X, 7 + 3 * rows.y, rows.weight)
     made = trainer(rows, SHORT, leaf=leaf)
     made.fit(rows)
-    standardised = made.descent.tree().predict((rows.X - made.center) / made.scale)
-    wanted = made.y_center + made.y_scale * standardised
+    standardised = made.descent.tree().predict(made.standard.inputs(rows.X))
+    wanted = made.standard.y_center + made.standard.y_scale * standardised
     np.testing.assert_allclose(made.harden().predict(rows.X), wanted, rtol=1e-6)
 
 
@@ -124,7 +124,7 @@ def test_a_fit_that_fails_changes_nothing(validated):
     with pytest.raises(KeyError, match="enough"):
         made.fit(varied, held, callbacks=(fail,))
     assert same(made.harden(), before)
-    assert made.epochs == 0 and made.constant[2]
+    assert made.epochs == 0 and made.standard.constant[2]
     # And what comes next is what would have come without it.
     assert made.fit(rows, held) == other.fit(rows, held)
     assert same(made.harden(), other.harden())

@@ -28,6 +28,7 @@ def warmup(json: o.Json = False, quiet: o.Quiet = False) -> None:
 
     Afterwards the first fit, prediction or decision of a process takes no longer than the next.
     """
+    from dgtrees.learn import descent  # noqa: F401
     from dgtrees.paper.baselines import _forest_bandit  # noqa: F401
     from dgtrees.tree import compiled, online, routing  # noqa: F401
 
@@ -73,6 +74,7 @@ def kinds() -> Iterator[Callable[[], Any]]:
         {"refine": "polish", "leaf": "linear"},
     ]
     for tree in (dgtrees.DGTClassifier, dgtrees.DGTRegressor):
+        yield partial(_fit, tree(random_state=0))
         for options in trees:
             yield partial(_fit, tree(2, max_epochs=1, random_state=0, **options))
     for forest in (dgtrees.DGTForestClassifier, dgtrees.DGTForestRegressor):

@@ -170,7 +170,9 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         """Train as often as the recipe says and return the trainer that validated best."""
         going_on = self.warm_start and hasattr(self, "_trainer_")
         tries = 1 if validation is None or going_on else recipe.n_tries(len(train.X))
-        trainers = [self._trainer(train, recipe, seed + attempt) for attempt in range(tries)]
+        trainers = [
+            self._trainer(train, recipe.for_try(number), seed + number) for number in range(tries)
+        ]
         n_epochs = recipe.n_epochs(len(train.X))
         total = n_epochs + (tries - 1) * (n_epochs // 2)
         with (

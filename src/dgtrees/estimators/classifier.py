@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -94,7 +94,7 @@ class DGTClassifier(ClassTarget, DGTEstimator):
 
     def __init__(
         self,
-        max_depth: int | str = "auto",
+        max_depth: int | Literal["auto"] = "auto",
         *,
         max_leaves: int | None = None,
         leaf: str = "auto",

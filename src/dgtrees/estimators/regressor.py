@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,7 +93,7 @@ class DGTRegressor(ValueTarget, DGTEstimator):
 
     def __init__(
         self,
-        max_depth: int | str = "auto",
+        max_depth: int | Literal["auto"] = "auto",
         *,
         max_leaves: int | None = None,
         leaf: str = "auto",

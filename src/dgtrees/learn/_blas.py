@@ -67,4 +67,4 @@ def multiply(blas, ta, tb, m, n, k, A, a, lda, B, b, ldb, C, c, ldc):
     `ta` and `tb` say which of the factors is transposed; `blas` is SGEMM.
     """
     if m > 0 and n > 0:
-        _sgemm(blas, ta, tb, m, n, k, A, a, lda, B, b, ldb, C, c, ldc)
+        _sgemm(blas, ta, tb, m, n, k, A, a, lda, B, b, ldb, C, c, ldc)  # type: ignore[call-arg]

@@ -47,7 +47,8 @@ def _exp(x):
     p = p * f + np.float32(1 / 6)
     p = p * f + np.float32(0.5)
     p = p * f * f + f + np.float32(1)
-    return p * _from_bits(np.int32((np.int32(n) + np.int32(127)) << np.int32(23)))
+    bits = np.int32((np.int32(n) + np.int32(127)) << np.int32(23))
+    return p * _from_bits(bits)  # type: ignore[call-arg]
 
 
 @njit(fastmath=_FREE, nogil=True, cache=True, error_model="numpy")

@@ -90,7 +90,7 @@ def meet(counters, threads):
     """Return when all threads have called it."""
     if threads == 1:
         return
-    this_round = _read(counters, _ROUND)
+    this_round = _read(counters, _ROUND)  # type: ignore[call-arg, var-annotated]
     if _add(counters, _ARRIVED, 1) == threads - 1:
         _add(counters, _ARRIVED, -threads)
         _add(counters, _ROUND, 1)

@@ -99,10 +99,10 @@ class _Fold:
         """The training rows beside a linear function."""
         return Beside(self.train, None) if penalty is None else self._linear[penalty]
 
-    def offset(self, penalty: float | None) -> np.ndarray | float:
+    def offset(self, penalty: float | None) -> np.ndarray:
         """What the linear function says of the held-out rows."""
         linear = self.beside(penalty).linear
-        return 0.0 if linear is None else linear.predict(self.held.X)
+        return np.zeros(1) if linear is None else linear.predict(self.held.X)
 
     def linear(self) -> Losses:
         """Linear models of all penalties."""
@@ -134,7 +134,8 @@ class _Fold:
         """A grown tree under descent, after several numbers of epochs."""
         beside, offset = self.beside(plan.penalty), self.offset(plan.penalty)
         descent = grown_descent(beside, plan, self.seed)
-        run, found = descent.begin(self.train.rows(beside.offset), DESCENT), {}
+        run = descent.begin(self.train.rows(beside.offset), DESCENT)
+        found: Losses = {}
         for epochs in _CHECKPOINTS:
             run.advance(epochs)
             tree = descent.tree(average=True)

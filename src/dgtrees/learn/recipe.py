@@ -275,6 +275,10 @@ class Recipe:
         cycle = (done * (self.restarts + 1)) % 1.0
         return 0.5 * (1.0 + np.cos(np.pi * cycle))
 
+    def for_try(self, number: int) -> Recipe:
+        """The recipe of one of several tries: every other one of a pair start begins at random."""
+        return replace(self, start="random") if number % 2 else self
+
     def n_tries(self, rows: int) -> int:
         """Trees to train when there are `rows` training rows and some to validate with."""
         if rows < _TRIED_ROWS:
@@ -384,6 +388,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
             averaging=0.1,
             select_after=0.5,
             tries=3,
+            start="pair",
         ),
         "regression": _REGRESSION,
         # Extreme values weigh much in a slope.

@@ -126,7 +126,7 @@ def _unlike(
             low, high = _draw(order[:third], weight, random), _draw(order[-third:], weight, random)
             w = X[high] - X[low]
     if not w.any():
-        w = random.standard_normal(X.shape[1])
+        w = random.standard_normal((X.shape[1],))
     return w / np.linalg.norm(w)
 
 

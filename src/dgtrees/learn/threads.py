@@ -34,7 +34,7 @@ def _take_control() -> None:
     Without it, trees that are trained outside the main thread would silently be trained on several
     BLAS threads, ten times as slowly.
     """
-    controller = getattr(threadpoolctl, "OpenBLASController", None)
+    controller: Any = getattr(threadpoolctl, "OpenBLASController", None)
     if hasattr(controller, "clear_controlling_thread"):
         controller.clear_controlling_thread(force=True)
 

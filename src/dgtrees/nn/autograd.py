@@ -40,9 +40,10 @@ def decision_gradient(decisions: Tensor, leaf_scores: Tensor, form: str) -> Tens
         return closed_form_gradient(decisions, leaf_scores, form)
     number = {"product": gradient.PRODUCT, "local": gradient.LOCAL}.get(form, gradient.SUM)
     height = (decisions.shape[1] + 1).bit_length() - 1
-    arrays = (t.contiguous().numpy() for t in (decisions, leaf_scores))
-    children = _children(height)
-    return torch.from_numpy(gradient.gradient_of_decisions(*arrays, *children, number, height))
+    given, scores = (t.contiguous().numpy() for t in (decisions, leaf_scores))
+    left, right = _children(height)
+    slopes = gradient.gradient_of_decisions(given, scores, left, right, number, height)
+    return torch.from_numpy(slopes)
 
 
 @cache

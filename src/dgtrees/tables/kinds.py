@@ -47,6 +47,10 @@ _DATE = (
 )
 _SEVERAL_WORDS = r"\S\s+\S+\s+\S"
 _NAMED_ID = re.compile(r"(?i:(^|[\W_])(id|uuid|guid|number|nr|no)$)|[a-z](Id|ID|Number|Nr|No)$")
+_MOST_BANDS, _REPEATED = 64, 10
+"""Numbers with a few words among them are categories, if there are no more different values than
+that, and each word is there so often that it is no slip."""
+
 _MOSTLY = 0.5
 """Share of numbers from which a column is one of numbers, and anything else in it a mistake."""
 
@@ -63,7 +67,8 @@ def settle_text(
     """A column of text as numbers, categories or text of dates; `kind` settles which.
 
     Without `kind`: numbers if all values are; an error if at least half of them are and the rest
-    is not; dates if all values are; otherwise categories, unless they look like names of rows.
+    is not, unless few values repeat (<1, 1, 2, >2), which are categories; dates if all values are;
+    otherwise categories, unless they look like names of rows.
     """
     if kind not in ("category", "date") and decimal == ".":
         try:  # most columns are numbers without gaps
@@ -160,6 +165,8 @@ def _refuse_numbers_with_others(
     bad = texts[row].as_py()
     if kind != "number" and numbers.sum() - texts.null_count < _MOSTLY * present:
         return
+    if kind is None and _are_bands(texts, numbers):
+        return
     hint = "fix it"
     if kind is None:
         hint += ", leave it empty if unknown, or declare the column a category "
@@ -169,6 +176,12 @@ def _refuse_numbers_with_others(
     raise place.error(
         f"must hold numbers only, as in the rest of the column, got {shown(bad)}: {hint}", row
     )
+
+
+def _are_bands(texts: pa.ChunkedArray, numbers: np.ndarray) -> bool:
+    """Whether few different values repeat, and those that are no numbers too: <1, 1, .., >20."""
+    others = pc.value_counts(texts.filter(pa.array(~numbers))).field("counts").to_numpy()
+    return len(pc.unique(texts)) <= _MOST_BANDS and int(others.min()) >= _REPEATED
 
 
 def _refuse_amounts(texts: pa.ChunkedArray, place: Place) -> None:

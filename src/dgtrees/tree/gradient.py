@@ -71,9 +71,9 @@ class Decisions(NamedTuple):
 
     quantizer: int
     form: int
-    scale: float
-    half_steepness: float
-    window: float
+    scale: np.float32
+    half_steepness: np.float32
+    window: np.float32
 
 
 def largest_decision(depth: int) -> float:
