@@ -38,8 +38,8 @@ _NOISES = (0.1, 0.4, 1.0)
 _FOLDS = ((1_000, 5), (2_500, 3), (5_000, 2))
 """Below so many rows, so many of five folds are judged by; from there on one is enough."""
 
-_LAYER_FOLDS = 2
-"""Folds for trees of random layers, which take longest."""
+_LAYER_FOLDS, _MANY_ROWS = 2, 1_000
+"""Folds for trees of random layers, which take longest; one from so many rows on."""
 
 _SHORT = 8
 """Short runs of layers take so many times fewer epochs."""
@@ -175,6 +175,7 @@ class _Search:
         most = min(max_leaves or _SIZES[-1], max(2, len(parts[0][0]) // 2))
         self.folds = [_Fold(train, judge, seed, most) for train, judge in parts]
         self.choice = Choice()
+        self.layer_folds = 1 if len(table) >= _MANY_ROWS else min(_LAYER_FOLDS, len(parts))
 
     def judge(self, work: Callable[[_Fold], Losses], start: int, stop: int | None) -> None:
         """Do some work on the folds start .. stop - 1, side by side, and note the losses."""
@@ -232,7 +233,7 @@ class _Search:
             best = loss, plan
         assert best is not None
         if best[0] < _PROMISING * self.choice.score(self._best(lambda plan: True), 1):
-            self.judge(partial(_Fold.layered, plan=best[1]), 0, _LAYER_FOLDS)
+            self.judge(partial(_Fold.layered, plan=best[1]), 0, self.layer_folds)
 
     def _best(self, wanted: Callable[[Plan], bool]) -> Plan:
         return self.choice.best(wanted, len(self.folds))
@@ -240,7 +241,7 @@ class _Search:
     def decide(self) -> Choice:
         """The best plan of all folds, unless one of fewer folds is better on those."""
         best = self._best(lambda plan: True)
-        few = min(_LAYER_FOLDS, len(self.folds))
+        few = self.layer_folds
         challenger = self.choice.best(lambda plan: True, few)
         if self.choice.score(challenger, few) < self.choice.score(best, few):
             best = challenger
