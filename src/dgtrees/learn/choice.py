@@ -258,12 +258,12 @@ class _Search:
         return self.choice.best(wanted, len(self.folds))
 
     def decide(self) -> Choice:
-        """The best plan of all folds, unless one of fewer folds is better on those."""
+        """The best plan of all folds, unless layers, judged by fewer, are better on those."""
         best = self._best(lambda plan: True)
         few = self.layer_folds
-        challenger = self.choice.best(lambda plan: True, few)
-        if self.choice.score(challenger, few) < self.choice.score(best, few):
-            best = challenger
+        layers = self.choice.best(lambda plan: plan.max_depth > 0, few)
+        if self.choice.score(layers, few) < self.choice.score(best, few):
+            best = layers
         self.choice.plan = best
         return self.choice
 
