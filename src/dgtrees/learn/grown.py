@@ -46,8 +46,8 @@ class Grown:
         return parent
 
     def turns(self) -> np.ndarray:
-        """When every node was split, from 0 on; leaves never are (a number beyond all others)."""
-        turn = np.full(len(self.left), len(self.left))
+        """When every node was split, from 0 on; leaves never are (a number beyond any size)."""
+        turn = np.full(len(self.left), np.iinfo(np.int64).max)
         waiting = [(-self.gain[0], 0)] if self.left[0] >= 0 else []
         for number in range(len(self.left)):
             if not waiting:
