@@ -124,7 +124,7 @@ def grow_tree(
     weight : ndarray of shape (rows,)
     """
     kind: Any = DecisionTreeClassifier if classification else DecisionTreeRegressor
-    share = min_rows / max(len(weight), 1)
+    share = min_rows / max(weight.sum(), min_rows)
     tree = kind(
         max_leaf_nodes=max(2, max_leaves),
         # A share of the weight, not a number of rows: a row of weight 2 is two rows.
