@@ -67,7 +67,9 @@ class Choice:
         kinds: dict[tuple, Plan] = {}
         for plan in self.losses:
             kind = plan.penalty is None, plan.max_leaves > 1, plan.epochs > 0, plan.max_depth > 0
-            if kind not in kinds or self.score(plan) < self.score(kinds[kind]):
+            best = kinds.setdefault(kind, plan)
+            # Those of fewer folds may have lower means: what was kept is shown all the same.
+            if plan == self.plan or (best != self.plan and self.score(plan) < self.score(best)):
                 kinds[kind] = plan
         lines = ["held-out loss   folds  what"]
         for plan in sorted(kinds.values(), key=self.score):
