@@ -113,7 +113,7 @@ class _Fold:
         return {Plan(penalty=p): self.loss(self.offset(p)) for p in PENALTIES}
 
     def grown(self, penalty: float | None) -> Losses:
-        """Grown trees of all sizes, least rows of a leaf and strengths."""
+        """Grown trees of all sizes, least rows of a leaf and strengths; and none, a constant."""
         beside, offset, found = self.beside(penalty), self.offset(penalty), {}
         sizes = [*(size for size in _SIZES if size < self.most), self.most]
         for min_rows in _MIN_ROWS:
@@ -123,6 +123,9 @@ class _Fold:
             turn = turns[paths]
             levels = levels_below(grown.parent)
             by_strength = {s: beside.values(sums, levels, s) for s in STRENGTHS}
+            if penalty is None:
+                root = np.zeros(len(paths), dtype=np.int64)
+                found[Plan()] = self.loss(by_strength[0.0][root])
             for size in sizes:
                 # A smaller tree ends where the next split came too late for it.
                 stop = np.argmax(turn >= size - 1, axis=1)
