@@ -39,7 +39,7 @@ _FOLDS = ((1_000, 5), (2_500, 3), (5_000, 2))
 """Below so many rows, so many of five folds are judged by; from there on one is enough."""
 
 _LAYER_FOLDS = 2
-"""Folds for trees of random layers, which take longest."""
+"""Folds for trees of random layers, which take longest; those that lead there go on to others."""
 
 _SHORT = 8
 """Short runs of layers take so many times fewer epochs."""
@@ -243,13 +243,12 @@ class _Search:
         return self.choice.best(wanted, len(self.folds))
 
     def decide(self) -> Choice:
-        """The best plan of all folds, unless one of fewer folds is better on those."""
-        best = self._best(lambda plan: True)
+        """The best plan of all folds; layers that lead on the first ones are judged by the rest."""
         few = min(_LAYER_FOLDS, len(self.folds))
-        challenger = self.choice.best(lambda plan: True, few)
-        if self.choice.score(challenger, few) < self.choice.score(best, few):
-            best = challenger
-        self.choice.plan = best
+        leader = self.choice.best(lambda plan: True, few)
+        if len(self.choice.losses[leader]) < len(self.folds):
+            self.judge(partial(_Fold.layered, plan=leader), few, None)
+        self.choice.plan = self._best(lambda plan: True)
         return self.choice
 
 
