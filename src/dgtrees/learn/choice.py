@@ -221,7 +221,8 @@ class _Search:
         most = min(self.max_leaves or len(self.table), max(4, len(self.table) // 8))
         small = [size for size in sorted(sizes) if size <= most]
         min_rows = max(best.min_rows, 5)
-        return [replace(best, max_leaves=size, min_rows=min_rows) for size in small]
+        like = replace(best, min_rows=min_rows, start=max(best.strength, 1.0))
+        return [replace(like, max_leaves=size) for size in small]
 
     def layers(self, penalty: float | None) -> None:
         """Trees of random layers: short runs for the noise, a full one if it is promising."""
