@@ -155,6 +155,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             max_leaves=self.max_leaves,
             seed=seed,
             n_threads=effective_n_jobs(self.n_jobs),
+            repeats=rows,
         )
         leaf_rows = made.tree.visits(train.X, rows)[1]
         epochs = made.choice.plan.epochs

@@ -25,6 +25,7 @@ from dgtrees.learn.plans import (
     layered_descent,
 )
 from dgtrees.learn.shrinkage import STRENGTHS, levels_below
+from dgtrees.tables.examples import hash_rows
 
 __all__ = ["Choice", "choose"]
 
@@ -37,6 +38,11 @@ _NOISES = (0.1, 0.4, 1.0)
 
 _FOLDS = ((1_000, 5), (2_500, 3), (5_000, 2))
 """Below so many rows, so many of five folds are judged by; from there on one is enough."""
+
+_FEW_ROWS = 100
+"""Below so many different rows, folds share the repetitions of each."""
+
+_MOST_COPIES = 1_000_000
 
 _LAYER_FOLDS = 2
 """Folds for trees of random layers, which take longest; those that lead there go on to others."""
@@ -171,13 +177,14 @@ class _Search:
         self,
         table: Table,
         held: Table | None,
+        repeats: np.ndarray,
         seed: int,
         max_leaves: int | None,
         n_threads: int,
     ) -> None:
         self.table, self.max_leaves, self.n_threads = table, max_leaves, max(1, n_threads)
-        parts = _parts(table, seed) if held is None else [(table, held)]
-        most = min(max_leaves or _SIZES[-1], max(2, len(parts[0][0]) // 2))
+        parts = _parts(table, repeats, seed) if held is None else [(table, held)]
+        most = min(max_leaves or _SIZES[-1], max(2, int(parts[0][0].weight.sum()) // 2))
         self.folds = [_Fold(train, judge, seed, most) for train, judge in parts]
         self.choice = Choice()
 
@@ -260,6 +267,7 @@ def choose(
     leaf: str = "auto",
     max_leaves: int | None = None,
     n_threads: int = 1,
+    repeats: np.ndarray | None = None,
 ) -> Choice:
     """Find the plan for a table; see the module docstring.
 
@@ -275,24 +283,49 @@ def choose(
         How many leaves it may have.
     n_threads : int
         Folds side by side; the choice is the same for any number.
+    repeats : ndarray of shape (rows,), optional
+        How many rows every row stands for, where that is not its weight.
     """
-    search = _Search(table, held, seed, max_leaves, n_threads)
+    repeats = table.weight if repeats is None else repeats
+    search = _Search(table, held, repeats, seed, max_leaves, n_threads)
     bases = search.cheap(leaf)
     search.descend(bases)
     search.layers(bases[0])
     return search.decide()
 
 
-def _parts(table: Table, seed: int) -> list[tuple[Table, Table]]:
+def _parts(table: Table, repeats: np.ndarray, seed: int) -> list[tuple[Table, Table]]:
     """Rows to train on and to judge by: some of five folds, over which classes are spread."""
     random = np.random.default_rng([seed, 7])
-    order = random.permutation(len(table))
+    copies = _copies(table, repeats)
+    row = np.repeat(np.arange(len(table)), copies)
+    order = row[random.permutation(len(row))]
     if table.classification:
         order = order[np.argsort(table.labels[order], kind="stable")]
     count = next((folds for rows, folds in _FOLDS if len(table) < rows), 1)
     parts = []
     for start in range(count):
-        held = np.zeros(len(table), dtype=bool)
-        held[order[start::5]] = True
-        parts.append((table.take(~held), table.take(held)))
-    return parts
+        held = np.bincount(order[start::5], minlength=len(table))
+        if 0 < held.sum() < len(row):
+            parts.append((_part(table, 1.0 - held / copies), _part(table, held / copies)))
+    return parts or [(table, table)]  # a single row
+
+
+def _copies(table: Table, repeats: np.ndarray) -> np.ndarray:
+    """Parts of every row that folds may have: all its repetitions, or one.
+
+    Rows are distinct, so that one that is held out is gone with all its repetitions. Where the
+    same inputs come with several targets, as columns of few values make them, nothing would be
+    left to learn their shares from: those repetitions are spread, and so are all of a table of
+    next to no different rows. Others stay whole, or they would be judged by themselves.
+    """
+    _, group, size = np.unique(hash_rows(table.X), return_inverse=True, return_counts=True)
+    spread = (size[group] > 1) | (len(table) < _FEW_ROWS)
+    most = max(1.0, repeats.sum() / _MOST_COPIES)
+    return np.where(spread, np.maximum(np.rint(repeats / most), 1.0), 1.0).astype(np.int64)
+
+
+def _part(table: Table, share: np.ndarray) -> Table:
+    """The rows of which there is a share, with so much of their weight."""
+    part = table.take(share > 0)
+    return replace(part, weight=part.weight * share[share > 0])
