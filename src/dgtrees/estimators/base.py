@@ -108,6 +108,11 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         )
         rows_by_weight = train.weight
         train = replace(train, weight=self._training_weights(train.y, train.weight))
+        if not train.weight.any():
+            raise ValueError(
+                "class_weight must be above 0 for a class that has training rows, got none: "
+                "give one of them a weight"
+            )
         self.__dict__.pop("chosen_", None)
         if self._chooses:
             self._fit_automatically(train, validation, rows_by_weight, seed)
