@@ -141,7 +141,10 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
     @property
     def _height(self) -> int:
         """Height of a complete tree."""
-        return self._default_height if self.max_depth == "auto" else int(self.max_depth)
+        if self.max_depth != "auto":
+            return int(self.max_depth)
+        most = 2**self._default_height if self.max_leaves is None else int(self.max_leaves)
+        return min(self._default_height, most.bit_length() - 1)
 
     @property
     def _leaf(self) -> str:
