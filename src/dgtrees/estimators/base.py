@@ -200,7 +200,8 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         """One pass over a batch of rows, going on from what has been learnt so far."""
         trainer: Any = getattr(self, "_trainer_", None)
         first = trainer is None
-        if first and hasattr(self, "tree_"):
+        # A chosen tree is finished: training begins with this batch, as if nothing were fitted.
+        if first and hasattr(self, "tree_") and not hasattr(self, "chosen_"):
             raise StateError(
                 "partial_fit cannot go on from a model that was loaded or fitted by fit_shards, "
                 "which holds the finished tree only: start a new estimator, or keep the one that "
@@ -211,6 +212,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         recipe = replace(recipe, schedule="constant", averaging=0.0, local_after=1.0)
         rows = self._examples(X, y, sample_weight, first=first)
         rows = replace(rows, weight=self._training_weights(rows.y, rows.weight))
+        self.__dict__.pop("chosen_", None)
         if first:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             trainer = self._trainer(rows, recipe, seed)
