@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from dgtrees.learn.quiet import quiet
 from dgtrees.learn.starts import Start
 
 __all__ = ["Grown", "grow_tree"]
@@ -132,7 +133,8 @@ def grow_tree(
         random_state=seed,
     )
     labels = target.argmax(axis=1) if classification else target
-    grown = tree.fit(X, labels, sample_weight=weight).tree_
+    with quiet():
+        grown = tree.fit(X, labels, sample_weight=weight).tree_
     left, right = grown.children_left, grown.children_right
     amount = grown.weighted_n_node_samples * grown.impurity
     gain = np.zeros(len(left))
