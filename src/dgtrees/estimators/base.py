@@ -166,8 +166,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             repeats=rows,
         )
         leaf_rows = made.tree.visits(train.X, rows)[1]
-        epochs = made.choice.plan.epochs
-        self._deliver(made.tree, made.importance, made.scale, leaf_rows, {}, epochs, None)
+        self._deliver(made.tree, made.importance, made.scale, leaf_rows, {}, made.epochs, None)
         self.chosen_ = made.choice
         self.__dict__.pop("_trainer_", None)
         if self.verbose:
