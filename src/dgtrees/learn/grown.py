@@ -130,6 +130,7 @@ def grow_tree(
         max_leaf_nodes=max(2, max_leaves),
         # A share of the weight, not a number of rows: a row of weight 2 is two rows.
         min_weight_fraction_leaf=min(0.5, share) if min_rows > 1 else 0.0,
+        min_samples_split=2 if share <= 0.5 or min_rows <= 1 else len(X) + 1,  # none can be split
         random_state=seed,
     )
     labels = target.argmax(axis=1) if classification else target
