@@ -71,13 +71,12 @@ def fit_automatically(
     held = None if validation is None else table(validation)
     with one_thread():
         choice = choose(whole, held, seed, leaf, max_leaves, n_threads, repeats)
-        tree = fit_plan(whole, choice.plan, seed, n_threads)
+        tree = standard.without_constants(fit_plan(whole, choice.plan, seed, n_threads))
     importance = _importance(tree, whole, choice.plan)
     epochs = choice.plan.epochs
     if choice.plan.max_depth:
         epochs = layered_recipe(choice.plan, whole.classification).n_epochs(len(whole))
-    tree = standard.unscale(standard.without_constants(tree))
-    return Automatic(tree, importance, standard.scale, choice, epochs)
+    return Automatic(standard.unscale(tree), importance, standard.scale, choice, epochs)
 
 
 def _importance(tree: ObliqueTree, table: Table, plan: Plan) -> np.ndarray:
