@@ -224,8 +224,8 @@ class _Search:
     def _worth_descending(self, penalty: float | None) -> list[Plan]:
         """The best grown tree, and smaller ones: oblique cuts need fewer leaves."""
         best = self._best(lambda plan: plan.penalty == penalty and plan.max_leaves > 1)
-        sizes = {min(best.max_leaves, _SIZES_DESCENDED), 16, 64}
         most = min(self.max_leaves or len(self.table), max(4, len(self.table) // 8))
+        sizes = {min(best.max_leaves, _SIZES_DESCENDED, most), 16, 64}
         small = [size for size in sorted(sizes) if size <= most]
         min_rows = max(best.min_rows, 5)
         like = replace(best, min_rows=min_rows, start=max(best.strength, 1.0))
