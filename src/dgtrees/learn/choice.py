@@ -289,8 +289,9 @@ def choose(
     repeats = table.weight if repeats is None else repeats
     search = _Search(table, held, repeats, seed, max_leaves, n_threads)
     bases = search.cheap(leaf)
-    search.descend(bases)
-    search.layers(bases[0])
+    if table.X.any():  # where no column varies, there is nothing to descend by
+        search.descend(bases)
+        search.layers(bases[0])
     return search.decide()
 
 
