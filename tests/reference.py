@@ -231,3 +231,28 @@ def running_average(start, present, averaging):
         average = average + (p - average) / (1 + averaging * step)
         found.append(average)
     return found
+
+
+# Leaves that lean on their ancestors
+
+
+def leaning_value(place, parent, sums, mass, strength):
+    """Value of one place of a tree, by the formula: its own rows and pseudo-rows of its parent."""
+    if parent[place] < 0:
+        return sums[place] / np.maximum(mass[place], 1e-12)
+    above = leaning_value(parent[place], parent, sums, mass, strength)
+    found = np.empty_like(above)
+    for k in range(len(found)):
+        own = mass[place, min(k, mass.shape[1] - 1)]
+        nobody = own + strength <= 1e-12
+        found[k] = above[k] if nobody else (sums[place, k] + strength * above[k]) / (own + strength)
+    return found
+
+
+def best_first_leaf(X, y, weight, max_leaves, seed, classification):
+    """Place where every row ends in scikit-learn's own tree of so many leaves, grown afresh."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    kind = DecisionTreeClassifier if classification else DecisionTreeRegressor
+    tree = kind(max_leaf_nodes=max_leaves, random_state=seed)
+    return tree.fit(X, y, sample_weight=weight).apply(X)

@@ -108,6 +108,11 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         )
         rows_by_weight = train.weight
         train = replace(train, weight=self._training_weights(train.y, train.weight))
+        if not train.weight.any():
+            raise ValueError(
+                "class_weight must be above 0 for a class that has training rows, got none: "
+                "give one of them a weight"
+            )
         self.__dict__.pop("chosen_", None)
         if self._chooses:
             self._fit_automatically(train, validation, rows_by_weight, seed)
@@ -136,7 +141,10 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
     @property
     def _height(self) -> int:
         """Height of a complete tree."""
-        return self._default_height if self.max_depth == "auto" else int(self.max_depth)
+        if self.max_depth != "auto":
+            return int(self.max_depth)
+        most = 2**self._default_height if self.max_leaves is None else int(self.max_leaves)
+        return min(self._default_height, most.bit_length() - 1)
 
     @property
     def _leaf(self) -> str:
@@ -155,6 +163,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             max_leaves=self.max_leaves,
             seed=seed,
             n_threads=effective_n_jobs(self.n_jobs),
+            repeats=rows,
         )
         leaf_rows = made.tree.visits(train.X, rows)[1]
         epochs = made.choice.plan.epochs
@@ -191,7 +200,8 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         """One pass over a batch of rows, going on from what has been learnt so far."""
         trainer: Any = getattr(self, "_trainer_", None)
         first = trainer is None
-        if first and hasattr(self, "tree_"):
+        # A chosen tree is finished: training begins with this batch, as if nothing were fitted.
+        if first and hasattr(self, "tree_") and not hasattr(self, "chosen_"):
             raise StateError(
                 "partial_fit cannot go on from a model that was loaded or fitted by fit_shards, "
                 "which holds the finished tree only: start a new estimator, or keep the one that "
@@ -202,6 +212,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         recipe = replace(recipe, schedule="constant", averaging=0.0, local_after=1.0)
         rows = self._examples(X, y, sample_weight, first=first)
         rows = replace(rows, weight=self._training_weights(rows.y, rows.weight))
+        self.__dict__.pop("chosen_", None)
         if first:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             trainer = self._trainer(rows, recipe, seed)

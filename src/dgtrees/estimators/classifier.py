@@ -151,7 +151,8 @@ class DGTClassifier(ClassTarget, DGTEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            As in `fit`. The first call fixes columns, categories and scales.
+            As in `fit`. The first call fixes columns, categories and scales. After
+            a `fit` that chose the tree, which is finished, training begins anew.
         classes : array-like, required in the first call
             All classes there will ever be.
         """

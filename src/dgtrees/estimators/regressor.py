@@ -146,7 +146,8 @@ class DGTRegressor(ValueTarget, DGTEstimator):
     ) -> Self:
         """One pass over a batch of rows, going on from what has been learnt.
 
-        The first call fixes columns, categories and scales.
+        The first call fixes columns, categories and scales. After a `fit` that chose the tree,
+        which is finished, training begins anew.
         """
         with unchanged_on_error(self):
             if not hasattr(self, "tree_"):

@@ -48,6 +48,9 @@ class TableEstimator(BaseEstimator):
         """Learn which classes, or how many outputs, there are."""
         raise NotImplementedError
 
+    def _learn_range(self, y: np.ndarray) -> None:
+        """Learn what can only be said of rows that have a weight."""
+
     def _read_target(self, y: Any) -> np.ndarray:
         """Class numbers (rows,) or values (rows, outputs)."""
         raise NotImplementedError
@@ -97,6 +100,7 @@ class TableEstimator(BaseEstimator):
             )
         self._learn_target(y)
         train = self._examples(X, y, sample_weight, first=True)
+        self._learn_range(train.y)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         validation = None
         if X_val is not None:

@@ -6,6 +6,7 @@ their encoding are `tables`', training is the estimators' own.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,9 @@ class ValueTarget(RegressorMixin, TableEstimator):
         y = self._values(y)
         columns = y[:, None] if y.ndim == 1 else y
         self._answer = Values((columns.min(axis=0), columns.max(axis=0)), y.ndim == 1)
+
+    def _learn_range(self, y: np.ndarray) -> None:
+        self._answer = replace(self._answer, bounds=(y.min(axis=0), y.max(axis=0)))
 
     def _read_target(self, y: Any) -> np.ndarray:
         y = self._values(y)

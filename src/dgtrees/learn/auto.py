@@ -37,6 +37,7 @@ def fit_automatically(
     max_leaves: int | None = None,
     seed: int = 0,
     n_threads: int = 1,
+    repeats: np.ndarray | None = None,
 ) -> Automatic:
     """Choose by `validation` rows, or by parts of the training rows, and train on the latter.
 
@@ -46,7 +47,14 @@ def fit_automatically(
         0 for regression.
     leaf, max_leaves
         What the tree may have: "auto", "constant" or "linear" leaves, and how many.
+    repeats : ndarray of shape (rows,), optional
+        How many rows every one stands for, where class weights make its weight another.
     """
+    repeats = train.weight if repeats is None else repeats
+    if not train.weight.all():  # a class that is not to count: as if its rows were absent
+        some = train.weight > 0
+        train = Examples(train.X[some], train.y[some], train.weight[some])
+        repeats = repeats[some]
     standard = Standard(train, n_classes)
     # Weights that add up to less than one per row say nothing about a number of rows.
     unit = max(1.0, len(train.weight) / train.weight.sum())
@@ -58,12 +66,10 @@ def fit_automatically(
     whole = table(train)
     held = None if validation is None else table(validation)
     with one_thread():
-        choice = choose(whole, held, seed, leaf, max_leaves, n_threads)
-        tree = fit_plan(whole, choice.plan, seed, n_threads)
+        choice = choose(whole, held, seed, leaf, max_leaves, n_threads, repeats)
+        tree = standard.without_constants(fit_plan(whole, choice.plan, seed, n_threads))
     importance = _importance(tree, whole, choice.plan)
-    return Automatic(
-        standard.unscale(standard.without_constants(tree)), importance, standard.scale, choice
-    )
+    return Automatic(standard.unscale(tree), importance, standard.scale, choice)
 
 
 def _importance(tree: ObliqueTree, table: Table, plan: Plan) -> np.ndarray:

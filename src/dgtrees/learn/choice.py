@@ -26,6 +26,7 @@ from dgtrees.learn.plans import (
     layered_recipe,
 )
 from dgtrees.learn.shrinkage import STRENGTHS, levels_below
+from dgtrees.tables.examples import hash_rows
 
 __all__ = ["Choice", "choose"]
 
@@ -39,8 +40,14 @@ _NOISES = (0.1, 0.4, 1.0)
 _FOLDS = ((1_000, 5), (2_500, 3), (5_000, 2))
 """Below so many rows, so many of five folds are judged by; from there on one is enough."""
 
+_FEW_ROWS = 100
+"""Below so many different rows, folds share the repetitions of each."""
+
+_MOST_COPIES = 1_000_000
+
 _LAYER_FOLDS, _MANY_ROWS = 2, 1_000
-"""Folds for trees of random layers, which take longest; one from so many rows on."""
+"""Folds for trees of random layers, which take longest, and one from so many rows on; those that
+lead there go on to the others."""
 
 _SHORT = 8
 """Short runs of layers take so many times fewer epochs; few rows are learnt by heart in more."""
@@ -68,7 +75,9 @@ class Choice:
         kinds: dict[tuple, Plan] = {}
         for plan in self.losses:
             kind = plan.penalty is None, plan.max_leaves > 1, plan.epochs > 0, plan.max_depth > 0
-            if kind not in kinds or self.score(plan) < self.score(kinds[kind]):
+            best = kinds.setdefault(kind, plan)
+            # Those of fewer folds may have lower means: what was kept is shown all the same.
+            if plan == self.plan or (best != self.plan and self.score(plan) < self.score(best)):
                 kinds[kind] = plan
         lines = ["held-out loss   folds  what"]
         for plan in sorted(kinds.values(), key=self.score):
@@ -112,7 +121,7 @@ class _Fold:
         return {Plan(penalty=p): self.loss(self.offset(p)) for p in PENALTIES}
 
     def grown(self, penalty: float | None) -> Losses:
-        """Grown trees of all sizes, least rows of a leaf and strengths."""
+        """Grown trees of all sizes, least rows of a leaf and strengths; and none, a constant."""
         beside, offset, found = self.beside(penalty), self.offset(penalty), {}
         sizes = [*(size for size in _SIZES if size < self.most), self.most]
         for min_rows in _MIN_ROWS:
@@ -122,6 +131,9 @@ class _Fold:
             turn = turns[paths]
             levels = levels_below(grown.parent)
             by_strength = {s: beside.values(sums, levels, s) for s in STRENGTHS}
+            if penalty is None:
+                root = np.zeros(len(paths), dtype=np.int64)
+                found[Plan()] = self.loss(by_strength[0.0][root])
             for size in sizes:
                 # A smaller tree ends where the next split came too late for it.
                 stop = np.argmax(turn >= size - 1, axis=1)
@@ -167,13 +179,14 @@ class _Search:
         self,
         table: Table,
         held: Table | None,
+        repeats: np.ndarray,
         seed: int,
         max_leaves: int | None,
         n_threads: int,
     ) -> None:
         self.table, self.max_leaves, self.n_threads = table, max_leaves, max(1, n_threads)
-        parts = _parts(table, seed) if held is None else [(table, held)]
-        most = min(max_leaves or _SIZES[-1], max(2, len(parts[0][0]) // 2))
+        parts = _parts(table, repeats, seed) if held is None else [(table, held)]
+        most = min(max_leaves or _SIZES[-1], max(2, int(parts[0][0].weight.sum()) // 2))
         self.folds = [_Fold(train, judge, seed, most) for train, judge in parts]
         self.choice = Choice()
         self.layer_folds = 1 if len(table) >= _MANY_ROWS else min(_LAYER_FOLDS, len(parts))
@@ -219,11 +232,12 @@ class _Search:
     def _worth_descending(self, penalty: float | None) -> list[Plan]:
         """The best grown tree, and smaller ones: oblique cuts need fewer leaves."""
         best = self._best(lambda plan: plan.penalty == penalty and plan.max_leaves > 1)
-        sizes = {min(best.max_leaves, _SIZES_DESCENDED), 16, 64}
         most = min(self.max_leaves or len(self.table), max(4, len(self.table) // 8))
+        sizes = {min(best.max_leaves, _SIZES_DESCENDED, most), 16, 64}
         small = [size for size in sorted(sizes) if size <= most]
         min_rows = max(best.min_rows, 5)
-        return [replace(best, max_leaves=size, min_rows=min_rows) for size in small]
+        like = replace(best, min_rows=min_rows, start=max(best.strength, 1.0))
+        return [replace(like, max_leaves=size) for size in small]
 
     def layers(self, penalty: float | None) -> None:
         """Trees of random layers: short runs for the noise, a full one if it is promising.
@@ -258,13 +272,13 @@ class _Search:
         return self.choice.best(wanted, len(self.folds))
 
     def decide(self) -> Choice:
-        """The best plan of all folds, unless layers, judged by fewer, are better on those."""
-        best = self._best(lambda plan: True)
+        """The best plan of all folds; layers that lead on the first ones are judged by the rest."""
         few = self.layer_folds
         layers = self.choice.best(lambda plan: plan.max_depth > 0, few)
-        if self.choice.score(layers, few) < self.choice.score(best, few):
-            best = layers
-        self.choice.plan = best
+        so_far = self.choice.score(self._best(lambda plan: True), few)
+        if few < len(self.folds) and self.choice.score(layers, few) < so_far:
+            self.judge(partial(_Fold.layered, plan=layers), few, None)
+        self.choice.plan = self._best(lambda plan: True)
         return self.choice
 
 
@@ -275,6 +289,7 @@ def choose(
     leaf: str = "auto",
     max_leaves: int | None = None,
     n_threads: int = 1,
+    repeats: np.ndarray | None = None,
 ) -> Choice:
     """Find the plan for a table; see the module docstring.
 
@@ -290,24 +305,50 @@ def choose(
         How many leaves it may have.
     n_threads : int
         Folds side by side; the choice is the same for any number.
+    repeats : ndarray of shape (rows,), optional
+        How many rows every row stands for, where that is not its weight.
     """
-    search = _Search(table, held, seed, max_leaves, n_threads)
+    repeats = table.weight if repeats is None else repeats
+    search = _Search(table, held, repeats, seed, max_leaves, n_threads)
     bases = search.cheap(leaf)
-    search.descend(bases)
-    search.layers(bases[0])
+    if table.X.any():  # where no column varies, there is nothing to descend by
+        search.descend(bases)
+        search.layers(bases[0])
     return search.decide()
 
 
-def _parts(table: Table, seed: int) -> list[tuple[Table, Table]]:
+def _parts(table: Table, repeats: np.ndarray, seed: int) -> list[tuple[Table, Table]]:
     """Rows to train on and to judge by: some of five folds, over which classes are spread."""
     random = np.random.default_rng([seed, 7])
-    order = random.permutation(len(table))
+    copies = _copies(table, repeats)
+    row = np.repeat(np.arange(len(table)), copies)
+    order = row[random.permutation(len(row))]
     if table.classification:
         order = order[np.argsort(table.labels[order], kind="stable")]
     count = next((folds for rows, folds in _FOLDS if len(table) < rows), 1)
     parts = []
     for start in range(count):
-        held = np.zeros(len(table), dtype=bool)
-        held[order[start::5]] = True
-        parts.append((table.take(~held), table.take(held)))
-    return parts
+        held = np.bincount(order[start::5], minlength=len(table))
+        if 0 < held.sum() < len(row):
+            parts.append((_part(table, 1.0 - held / copies), _part(table, held / copies)))
+    return parts or [(table, table)]  # a single row
+
+
+def _copies(table: Table, repeats: np.ndarray) -> np.ndarray:
+    """Parts of every row that folds may have: all its repetitions, or one.
+
+    Rows are distinct, so that one that is held out is gone with all its repetitions. Where the
+    same inputs come with several targets, as columns of few values make them, nothing would be
+    left to learn their shares from: those repetitions are spread, and so are all of a table of
+    next to no different rows. Others stay whole, or they would be judged by themselves.
+    """
+    _, group, size = np.unique(hash_rows(table.X), return_inverse=True, return_counts=True)
+    spread = (size[group] > 1) | (len(table) < _FEW_ROWS)
+    most = max(1.0, repeats.sum() / _MOST_COPIES)
+    return np.where(spread, np.maximum(np.rint(repeats / most), 1.0), 1.0).astype(np.int64)
+
+
+def _part(table: Table, share: np.ndarray) -> Table:
+    """The rows of which there is a share, with so much of their weight."""
+    part = table.take(share > 0)
+    return replace(part, weight=part.weight * share[share > 0])

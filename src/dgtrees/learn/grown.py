@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from dgtrees.learn.quiet import quiet
 from dgtrees.learn.starts import Start
 
 __all__ = ["Grown", "grow_tree"]
@@ -46,8 +47,8 @@ class Grown:
         return parent
 
     def turns(self) -> np.ndarray:
-        """When every node was split, from 0 on; leaves never are (a number beyond all others)."""
-        turn = np.full(len(self.left), len(self.left))
+        """When every node was split, from 0 on; leaves never are (a number beyond any size)."""
+        turn = np.full(len(self.left), np.iinfo(np.int64).max)
         waiting = [(-self.gain[0], 0)] if self.left[0] >= 0 else []
         for number in range(len(self.left)):
             if not waiting:
@@ -124,15 +125,17 @@ def grow_tree(
     weight : ndarray of shape (rows,)
     """
     kind: Any = DecisionTreeClassifier if classification else DecisionTreeRegressor
-    share = min_rows / max(len(weight), 1)
+    share = min_rows / max(weight.sum(), min_rows)
     tree = kind(
         max_leaf_nodes=max(2, max_leaves),
         # A share of the weight, not a number of rows: a row of weight 2 is two rows.
         min_weight_fraction_leaf=min(0.5, share) if min_rows > 1 else 0.0,
+        min_samples_split=2 if share <= 0.5 or min_rows <= 1 else len(X) + 1,  # none can be split
         random_state=seed,
     )
     labels = target.argmax(axis=1) if classification else target
-    grown = tree.fit(X, labels, sample_weight=weight).tree_
+    with quiet():
+        grown = tree.fit(X, labels, sample_weight=weight).tree_
     left, right = grown.children_left, grown.children_right
     amount = grown.weighted_n_node_samples * grown.impurity
     gain = np.zeros(len(left))

@@ -5,13 +5,13 @@ They stand alone, as trees of one linear leaf, and as what all leaves of a tree 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn import config_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+
+from dgtrees.learn.quiet import quiet
 
 __all__ = ["PENALTIES", "Linear", "linear_models"]
 
@@ -92,8 +92,7 @@ def _logistic(
     model = LogisticRegression(max_iter=_ITERATIONS, warm_start=True)
     for penalty in penalties:
         model.set_params(C=1.0 / penalty)
-        with warnings.catch_warnings(), config_context(assume_finite=True):
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with quiet(), config_context(assume_finite=True):
             model.fit(X, label, sample_weight=weight)
         weights, bias = np.zeros((K, X.shape[1])), np.full(K, -_absent(weight))
         if len(present) == 2:  # one function for the second class; the first one's is 0

@@ -53,6 +53,8 @@ class Plan:
         Size of a grown tree, and the rows that a leaf of it needs; 1 leaf for no such tree.
     epochs : int
         Of gradient descent, after growing or from random layers.
+    start : float
+        Pseudo-rows by which leaves lean on their ancestors when descent begins.
     max_depth, noise : int and float
         Height of a tree that is trained from random layers instead, and the noise on its rows; 0
         for no such tree.
@@ -69,10 +71,11 @@ class Plan:
     noise: float = 0.0
     strength: float = 0.0
     learnt: float = 0.0
+    start: float = 1.0
 
     def same_tree(self, other: Plan) -> bool:
         """Whether both begin with the same tree, before descent and its leaves."""
-        fields = ("penalty", "max_leaves", "min_rows", "max_depth", "noise")
+        fields = ("penalty", "max_leaves", "min_rows", "max_depth", "noise", "start")
         return all(getattr(self, name) == getattr(other, name) for name in fields)
 
     def __str__(self) -> str:
@@ -210,7 +213,7 @@ def grown_descent(beside: Beside, plan: Plan, seed: int) -> Descent:
     grown = beside.grow(plan.max_leaves, plan.min_rows, seed)
     table = beside.table
     sums = beside.grown_sums(grown, grown.paths(table.X))
-    values = beside.values(sums, levels_below(grown.parent), max(plan.strength, 1.0))
+    values = beside.values(sums, levels_below(grown.parent), plan.start)
     return beside.descent(grown.start(table.X, table.weight, values), DESCENT, seed)
 
 
