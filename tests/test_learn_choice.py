@@ -207,8 +207,9 @@ def test_layers_that_lead_on_the_first_folds_are_judged_by_the_others(monkeypatc
     asked = {}
 
     def layered(self, plan):
-        asked[plan] = asked.get(plan, 0) + 1
-        return {replace(plan, strength=1.0): 0.001 * plan.noise if asked[plan] <= 2 else 9.0}
+        tree = plan.noise, plan.epochs
+        asked[tree] = asked.get(tree, 0) + 1
+        return {replace(plan, strength=1.0): 0.001 * plan.noise if asked[tree] <= 2 else 9.0}
 
     monkeypatch.setattr(choice._Fold, "layered", layered)
     chosen = choose(table(120, classes=2), None, 0)
