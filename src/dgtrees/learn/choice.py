@@ -54,7 +54,8 @@ _SHORT = 8
 """Short runs of layers take so many times fewer epochs; few rows are learnt by heart in more."""
 
 _PROMISING = 1.15
-"""Classes: layers whose short run is worse than the best plan by this factor get no full one."""
+"""Plans that are worse than the best so far by this factor are not gone on with: grown trees, with
+or without a linear function, by descent; layers of classes, after a short run, by a full one."""
 
 
 Losses = dict[Plan, float]
@@ -182,7 +183,9 @@ class _Search:
 
     def descend(self, bases: list[float | None]) -> None:
         """Descent of grown trees: all on the first fold, the best two on the others."""
-        plans = [plan for penalty in bases for plan in self._worth_descending(penalty)]
+        far = _PROMISING * self._score_of(lambda plan: True)
+        near = [p for p in bases if self._score_of(lambda plan, p=p: plan.penalty == p) <= far]
+        plans = [plan for penalty in near for plan in self._worth_descending(penalty)]
         for plan in plans:
             self.judge(partial(_Fold.descended, plan=plan), 0, 1)
         if len(self.folds) == 1:
@@ -236,6 +239,9 @@ class _Search:
 
     def _best(self, wanted: Callable[[Plan], bool]) -> Plan:
         return self.choice.best(wanted, len(self.folds))
+
+    def _score_of(self, wanted: Callable[..., bool]) -> float:
+        return self.choice.score(self._best(wanted))
 
     def decide(self) -> Choice:
         """The best plan of all folds; layers that lead on the first ones are judged by the rest."""
