@@ -52,7 +52,8 @@ def compare(console: Console, title: str, metric: str, models, parts, score) -> 
         column.justify = "right"
     fitted = {}
     for name, model in models.items():
-        validation = {"X_val": X_val, "y_val": y_val} if name.startswith("DGT") else {}
+        fixed = "height" in name  # such a tree takes validation rows, to choose its epoch by
+        validation = {"X_val": X_val, "y_val": y_val} if fixed else {}
         rows, target = (X, y) if validation else (np.vstack([X, X_val]), np.append(y, y_val))
         started = time.perf_counter()
         fitted[name] = model.fit(rows, target, **validation)
@@ -76,12 +77,13 @@ def main() -> None:
     OUT.mkdir(exist_ok=True)
     # The first call of every compiled loop compiles it; do that before anything is timed.
     with console.status("compiling (once) ..."):
-        DGTClassifier(2, max_epochs=1).fit(np.random.rand(40, 3), np.arange(40) % 2)
-        DGTRegressor(2, max_epochs=1).fit(np.random.rand(40, 3), np.arange(40) % 7)
+        DGTClassifier().fit(np.random.rand(40, 3), np.arange(40) % 2)
+        DGTRegressor().fit(np.random.rand(40, 3), np.arange(40) % 7)
 
     digits = load_digits()
     digit_models = {
-        "DGTClassifier, one tree": DGTClassifier(max_depth=8, random_state=0, verbose=1),
+        "DGTClassifier()": DGTClassifier(random_state=0),
+        "DGTClassifier, height 8": DGTClassifier(max_depth=8, random_state=0),
         "CART": DecisionTreeClassifier(max_depth=8, random_state=0),
         "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
         "boosting, 1,000 trees": GradientBoostingClassifier(random_state=0),
@@ -91,12 +93,14 @@ def main() -> None:
     fitted = compare(
         console, "Digits: 8 x 8 images, 10 classes", "accuracy", digit_models, parts, accuracy
     )
-    clf = fitted["DGTClassifier, one tree"]
+    console.print(f"[dim]{fitted['DGTClassifier()'].chosen_}[/dim]\n")
+    clf = fitted["DGTClassifier, height 8"]
 
     diabetes = load_diabetes(scaled=False)
     regressors = {
-        "DGTRegressor, one tree": DGTRegressor(max_depth=3, random_state=0, verbose=1),
-        "DGTRegressor, linear leaves": DGTRegressor(max_depth=2, leaf="linear", random_state=0),
+        "DGTRegressor()": DGTRegressor(random_state=0),
+        "DGTRegressor, height 3": DGTRegressor(max_depth=3, random_state=0),
+        "DGTRegressor, height 2, linear leaves": DGTRegressor(2, leaf="linear", random_state=0),
         "CART": DecisionTreeRegressor(max_depth=3, random_state=0),
         "ridge": make_pipeline(StandardScaler(), Ridge()),
         "boosting, 100 trees": GradientBoostingRegressor(random_state=0),
@@ -104,7 +108,8 @@ def main() -> None:
     parts_d = split(diabetes.data, diabetes.target)
     title = "Diabetes: disease progression from 10 measurements"
     fitted = compare(console, title, "test RMSE", regressors, parts_d, root_mean_squared_error)
-    reg = fitted["DGTRegressor, one tree"]
+    console.print(f"[dim]{fitted['DGTRegressor()'].chosen_}[/dim]\n")
+    reg = fitted["DGTRegressor, height 3"]
 
     clf.save(OUT / "digits.dgt")
     loaded = dgtrees.load(OUT / "digits.dgt")

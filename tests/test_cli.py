@@ -384,8 +384,8 @@ def test_a_forest_from_the_command(model, shop, tmp_path, capsys):
     ):
         assert message in failure(capsys, "fit", train, *options, *wrong)
     assert "--tree is for forests" in failure(capsys, "show", model, "--tree", "0")
-    arguments = ["fit", train, "-t", "spent", "-o", saved, "--jobs", "2"]
-    assert "--jobs and --backend are for forests" in failure(capsys, *arguments)
+    arguments = ["fit", train, "-t", "spent", "-o", saved, "--backend", "dask"]
+    assert "--backend is for forests" in failure(capsys, *arguments)
 
 
 def test_a_command_that_used_processes_ends(shop, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from dgtrees.learn.auto import fit_automatically
 from dgtrees.learn.choice import Choice
-from dgtrees.learn.plans import Plan, layered_recipe
+from dgtrees.learn.plans import Plan
 from dgtrees.tables.examples import Examples
 
 ARRAYS = ("weights", "bias", "left", "right", "leaf_values", "leaf_weights")
@@ -71,7 +71,7 @@ def test_rows_of_no_weight_are_as_good_as_absent():
 @pytest.mark.parametrize("classes", [0, 3])
 @pytest.mark.parametrize(
     "plan",
-    [Plan(penalty=1.0), Plan(max_leaves=8), Plan(1.0, 8), Plan(max_depth=3), Plan()],
+    [Plan(penalty=1.0), Plan(max_leaves=8), Plan(1.0, 8), Plan(max_depth=3, epochs=60), Plan()],
     ids=str,
 )
 def test_importances_are_shares_and_name_the_columns_that_matter(plan, classes, monkeypatch):
@@ -86,19 +86,6 @@ def test_importances_are_shares_and_name_the_columns_that_matter(plan, classes, 
     else:
         assert importance.sum() == pytest.approx(1.0)
         assert importance[0] + importance[1] > 0.6
-
-
-@pytest.mark.parametrize("classes", [0, 3])
-def test_epochs_are_those_that_were_made(classes, monkeypatch):
-    layers = Plan(max_depth=3)
-    for plan, epochs in [
-        (Plan(penalty=1.0), 0),
-        (Plan(max_leaves=8, epochs=20), 20),
-        (layers, layered_recipe(layers, classes > 0).n_epochs(120)),
-    ]:
-        with_plan(monkeypatch, plan)
-        assert fit_automatically(rows(classes=classes), None, classes).epochs == epochs
-    assert epochs > 20
 
 
 @pytest.mark.parametrize("classes", [0, 3])

@@ -66,7 +66,7 @@ def test_descended_trees_are_judged_as_they_are_trained(classes):
 @by_classes
 def test_layers_are_judged_as_they_are_trained(classes):
     part = fold(classes)
-    found = part.layered(Plan(max_depth=3, noise=0.1))
+    found = part.layered(Plan(max_depth=3, noise=0.1, epochs=60))
     learnt = [plan for plan in found if plan.learnt == 1.0]
     assert len(learnt) == len(STRENGTHS)
     assert trained(part, learnt[0]) == pytest.approx(found[learnt[0]], rel=0.05)
@@ -204,20 +204,20 @@ def test_what_is_kept_was_judged_by_all_folds_and_is_the_best_of_those(seed, mon
 
 
 def test_layers_that_lead_on_the_first_folds_are_judged_by_the_others(monkeypatch):
-    asked = []
+    rows, asked = table(120, classes=2), []
 
-    def layered(self, plan, shorter=1):
-        full = shorter == 1
-        if full:
-            asked.append(len(asked))
-        lucky = full and len(asked) <= 2
-        return {replace(plan, strength=1.0): 0.0 if lucky or not full else 9.0}
+    def layered(self, plan):
+        asked.append(plan.epochs)
+        return {replace(plan, strength=1.0): 0.0 if asked.count(plan.epochs) <= 2 else 9.0}
 
+    monkeypatch.setattr(choice, "_NOISES", (0.1,))
     monkeypatch.setattr(choice._Fold, "layered", layered)
-    chosen = choose(table(120, classes=2), None, 0)
-    (layers,) = (plan for plan in chosen.losses if plan.max_depth)
-    assert chosen.losses[layers] == [0.0, 0.0, 9.0, 9.0, 9.0]
-    assert chosen.plan != layers
+    chosen = choose(rows, None, 0)
+    short, full = (plan for plan in chosen.losses if plan.max_depth)
+    assert 2 <= short.epochs < full.epochs
+    assert chosen.losses[short] == [0.0, 0.0, 9.0, 9.0, 9.0]
+    assert chosen.losses[full] == [0.0, 0.0]
+    assert not chosen.plan.max_depth
 
 
 # What it tells

@@ -17,8 +17,8 @@ PLANS = {
     "linear and grown": Plan(1.0, 12, 5, strength=3.0),
     "descended": Plan(max_leaves=12, min_rows=5, epochs=10, strength=3.0, learnt=0.5),
     "linear and descended": Plan(1.0, 12, 5, epochs=10, strength=3.0, learnt=0.5),
-    "layered": Plan(max_depth=4, noise=0.1, strength=1.0, learnt=1.0),
-    "linear and layered": Plan(1.0, max_depth=4, noise=0.1, strength=1.0, learnt=0.5),
+    "layered": Plan(max_depth=4, noise=0.1, epochs=60, strength=1.0, learnt=1.0),
+    "linear and layered": Plan(1.0, max_depth=4, noise=0.1, epochs=60, strength=1.0, learnt=0.5),
 }
 by_plan = pytest.mark.parametrize("plan", PLANS.values(), ids=list(PLANS))
 by_classes = pytest.mark.parametrize("classes", [0, 2, 3])
@@ -175,7 +175,10 @@ def test_a_plan_reads_as_what_it_is():
     assert shown["linear"] == "linear (penalty 1)"
     assert shown["grown"] == "grown to 12 leaves of 5+ rows"
     assert shown["descended"] == "grown to 12 leaves of 5+ rows, 10 epochs"
-    assert shown["linear and layered"] == "linear (penalty 1) + layers of height 4, noise 0.1"
+    assert (
+        shown["linear and layered"]
+        == "linear (penalty 1) + layers of height 4, noise 0.1, 60 epochs"
+    )
 
 
 def test_plans_of_the_same_tree_differ_in_their_leaves_and_epochs_only():

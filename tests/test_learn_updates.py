@@ -1,7 +1,6 @@
 """Optimisers against plain formulas, element by element."""
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -20,11 +19,6 @@ CASES = [
 ]
 
 
-class How(NamedTuple):
-    optimizer: int
-    momentum: float
-
-
 def gradients():
     """Of very different sizes, down to none at all."""
     rng = np.random.default_rng(1)
@@ -37,11 +31,11 @@ def trained(optimizer, momentum, decay, factor=1.0, averaging=0.0, cuts=(0, SIZE
     """Parameters and averages after every step; the vector is updated in parts."""
     P = np.random.default_rng(0).normal(size=SIZE).astype(np.float32)
     M, V, average = np.zeros_like(P), np.zeros_like(P), P.copy()
-    how, found, averages = How(OPTIMIZERS[optimizer], momentum), [], []
+    how, found, averages = (OPTIMIZERS[optimizer], momentum), [], []
     for step, G in enumerate(gradients(), start=1):
         share = 1 / (1 + averaging * step)
         for start, stop in pairwise(cuts):
-            update(P, G, M, V, average, start, stop, how, factor, RATE, decay, step, share)
+            update(P, G, M, V, average, start, stop, *how, factor, RATE, decay, step, share)
         found.append(P.copy())
         averages.append(average.copy())
     return found, averages
@@ -86,7 +80,7 @@ def test_parts_of_the_vector_give_the_same_bits(optimizer, momentum, decay):
 
 def test_nothing_beyond_the_part_is_touched():
     P, G, M, V, average = (np.full(100, number, np.float32) for number in (1, 9, 3, 4, 5))
-    update(P, G, M, V, average, 20, 30, How(OPTIMIZERS["adamw"], 0.0), 1.0, RATE, 0.1, 1, 0.5)
+    update(P, G, M, V, average, 20, 30, OPTIMIZERS["adamw"], 0.0, 1.0, RATE, 0.1, 1, 0.5)
     for array, number in ((P, 1), (M, 3), (V, 4), (average, 5)):
         assert (array[:20] == number).all() and (array[30:] == number).all()
         assert (array[20:30] != number).all()
@@ -99,7 +93,7 @@ def test_a_gradient_of_0_moves_nothing():
         P = np.full(10, 0.5, np.float32)
         G = np.where(np.arange(10) < 5, np.float32(0), np.float32(1e-7))
         M, V, average = (np.zeros_like(P) for _ in range(3))
-        update(P, G, M, V, average, 0, 10, How(OPTIMIZERS[optimizer], 0.0), 1.0, RATE, 0.0, 1, 1.0)
+        update(P, G, M, V, average, 0, 10, OPTIMIZERS[optimizer], 0.0, 1.0, RATE, 0.0, 1, 1.0)
         assert (P[:5] == np.float32(0.5)).all()
         if optimizer == "adamw":
             np.testing.assert_allclose(P[5:], 0.5 - RATE / 1.1, rtol=1e-5)

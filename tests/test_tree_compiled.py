@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import pickle
 import pty
 import shutil
 import subprocess
@@ -121,6 +122,22 @@ def test_code_is_compiled_anew_when_what_it_calls_has_changed(package):
     dot = package / "dgtrees" / "tree" / "dot.py"
     dot.write_text(dot.read_text() + "\n# changed\n")
     assert run(PREDICT, package)[0][-1] == "True"
+
+
+@pytest.mark.slow
+def test_code_kept_for_types_of_another_name_is_compiled_anew(package, tmp_path):
+    kept = tmp_path / "cache"
+    assert run(PREDICT, package, NUMBA_CACHE_DIR=str(kept))[0][-1] == "True"
+    lists = list(kept.rglob("*.nbi"))
+    # Numba's list of what is kept: its version, then what was kept, for which types.
+    unknown = b"cdgtrees.no_such_module\nType\n."
+    for path in lists:
+        with path.open("rb") as stream:
+            version = pickle.load(stream)
+        path.write_bytes(pickle.dumps(version) + unknown)
+    assert run(PREDICT, package, NUMBA_CACHE_DIR=str(kept))[0][-1] == "True"  # compiled, no error
+    assert run(PREDICT, package, NUMBA_CACHE_DIR=str(kept))[0][-1] == "False"  # and kept again
+    assert all(unknown not in path.read_bytes() for path in lists)
 
 
 def on_a_terminal(code, package):

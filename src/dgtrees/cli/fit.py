@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ import typer
 from dgtrees.cli import options as o
 from dgtrees.cli.file_checks import check_files
 from dgtrees.cli.job import Job, check_job, new_estimator
+from dgtrees.cli.labelled import read_labelled, read_validation, score
 from dgtrees.cli.output import report, said, save_model
 from dgtrees.errors import Problems
 
@@ -40,7 +40,10 @@ def fit(
         float | None, typer.Option(help="Share of the rows to validate with, without --val.")
     ] = None,
     max_depth: o.MaxDepth = None,
-    leaf: o.Leaf = "constant",
+    max_leaves: Annotated[
+        int | None, typer.Option(help="Most leaves of a tree that chooses its size.")
+    ] = None,
+    leaf: o.Leaf = "auto",
     recipe: o.RecipeName = "default",
     n_layers: Annotated[
         int | None, typer.Option(help="Linear layers while training (L in the paper).")
@@ -129,10 +132,13 @@ def fit(
         )
         o.check_backend(backend, problems)
         parameters |= {"n_estimators": trees, "n_jobs": jobs, "oob_score": True}
+        if leaf == "auto":
+            parameters["leaf"] = "constant"
+        problems.require(max_leaves is None, "--max-leaves is for one tree: leave it out")
     else:
+        parameters |= {"max_leaves": max_leaves, "n_jobs": jobs}
         problems.require(
-            jobs is None and backend == "loky",
-            "--jobs and --backend are for forests: give --trees, or leave them out",
+            backend == "loky", "--backend is for forests: give --trees, or leave it out"
         )
     own = {"classification": {"class_weight": class_weight}, "regression": {"loss": loss}}
     started = time.perf_counter()
@@ -181,11 +187,13 @@ def _summary(result: dict[str, Any]) -> str:
     lines = [
         f"learnt from {result['rows']:,} rows, {result['features']} columns, {what}, in "
         f"{result['seconds']:.1f} s",
+        *([f"chosen on held-out rows: {result['chosen']}"] if "chosen" in result else []),
         f"{_kind(result)} of depth {result['depth']} with {result['leaves']:,} leaves: "
         f"{result['model']}",
     ]
-    for where, name in product(("validation", "out of bag"), ("accuracy", "rmse")):
-        key = f"{where.replace(' ', '_')}_{name}"
+    names = ("accuracy", "rmse", "log-loss", "r2")
+    for where, name in product(("validation", "out of bag", "held-out"), names):
+        key = f"{where} {name}".replace(" ", "_").replace("-", "_")
         if key in result:
             lines.insert(-1, f"{where} {name}: {said(result[key])}")
     return "\n".join(lines)
@@ -195,62 +203,7 @@ def _kind(result: dict[str, Any]) -> str:
     return f"a forest of {result['trees']} trees" if "trees" in result else "a tree"
 
 
-def read_labelled(source: str, target: str | None, **how: Any) -> Any:
-    """A table that has a target."""
-    from dgtrees.errors import DataError
-    from dgtrees.tables.table import read_table
-
-    table = read_table(source, target, **how)
-    if table.y is None:
-        listed = ", ".join(table.X.column_names[:12])
-        raise DataError(
-            f"{table.source}: say which column to learn with --target: it has {listed}"
-            + (", ..." if table.X.num_columns > 12 else "")
-        )
-    return table
-
-
-def read_validation(
-    val: str, table: Any, weight: str | None, reading: dict[str, Any], classes: Any = None
-) -> Any:
-    """Validation rows with the training table's columns, and its spelling of true and false."""
-    from dgtrees.errors import DataError
-    from dgtrees.tables.targets import one_spelling
-
-    held = read_labelled(
-        val,
-        table.target,
-        task=table.task,
-        weight=weight,
-        kinds=table.kinds,
-        features=table.X.column_names,
-        **reading,
-    )
-    if table.task == "classification":
-        labels = table.y if classes is None else classes
-        if labels.dtype.kind == held.y.dtype.kind == "U":
-            held = replace(held, y=one_spelling(held.y, labels))
-        known = set(labels.tolist())
-        unknown = [repr(label) for label in dict.fromkeys(held.y.tolist()) if label not in known]
-        if unknown:
-            listed = ", ".join(unknown[:8]) + (", ..." if len(unknown) > 8 else "")
-            raise DataError(
-                f"{held.source}, column {held.target!r}: classes must be those of the training "
-                f"table, got {listed}: check the file, or drop such rows"
-            )
-    return held
-
-
-def score(model: Any, X: Any, y: Any, weight: Any = None) -> dict[str, float]:
-    """Accuracy, or root mean squared error in the target's units."""
-    if model._task == "classification":
-        return {"accuracy": float(model.score(X, y, sample_weight=weight))}
-    from sklearn.metrics import root_mean_squared_error
-
-    return {"rmse": float(root_mean_squared_error(y, model.predict(X), sample_weight=weight))}
-
-
-def _fit_whole(job: Job) -> tuple[Any, int, dict[str, float]]:
+def _fit_whole(job: Job) -> tuple[Any, int, dict[str, Any]]:
     table = read_labelled(
         job.train, job.target, task=job.task, weight=job.weight, **job.columns, **job.reading
     )
@@ -272,7 +225,7 @@ def _fit_whole(job: Job) -> tuple[Any, int, dict[str, float]]:
     return model, rows, {f"validation_{name}": value for name, value in scores.items()}
 
 
-def _own_validation(model: Any, table: Any) -> dict[str, float]:
+def _own_validation(model: Any, table: Any) -> dict[str, Any]:
     """The score on rows that the estimator itself held out, in the target's units."""
     if not model.model_.alone:
         if model._task == "classification":
@@ -281,11 +234,15 @@ def _own_validation(model: Any, table: Any) -> dict[str, float]:
         known = ~np.isnan(error)
         weight = None if table.weight is None else table.weight[known]
         return {"out_of_bag_rmse": float(np.sqrt(np.average(error[known] ** 2, weights=weight)))}
+    if hasattr(model, "chosen_"):
+        loss = model.chosen_.score(model.chosen_.plan)
+        judged = {"held_out_log_loss": loss} if model._n_classes else {"held_out_r2": 1.0 - loss}
+        return {"chosen": str(model.chosen_.plan), **judged}
     if model.best_score_ is None:
         return {}
     if model._task == "classification":
         return {"validation_accuracy": float(model.best_score_)}
-    return {"validation_rmse": float(model.best_score_ * model._trainer_.y_scale[0])}
+    return {"validation_rmse": float(model.best_score_ * model._trainer_.standard.y_scale[0])}
 
 
 def _fit_shards(

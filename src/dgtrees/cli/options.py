@@ -61,10 +61,17 @@ Task = Annotated[
 MaxDepth = Annotated[
     int | None,
     typer.Option(
-        "--max-depth", "-d", help="Height of the tree; 8 for classes, 6 for values by default."
+        "--max-depth",
+        "-d",
+        help="Height of a complete tree; if unset, what suits the table is found on held-out rows.",
     ),
 ]
-Leaf = Annotated[str, typer.Option(help="What a leaf holds: constant, or linear in the features.")]
+Leaf = Annotated[
+    str,
+    typer.Option(
+        help="What a leaf holds: constant, linear in the features, or auto for what suits."
+    ),
+]
 RecipeName = Annotated[
     str, typer.Option(help="How it learns: default, or paper for the paper's way.")
 ]

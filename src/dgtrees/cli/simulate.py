@@ -9,7 +9,7 @@ import typer
 
 from dgtrees.cli import options as o
 from dgtrees.cli.file_checks import check_files
-from dgtrees.cli.fit import read_labelled, read_validation
+from dgtrees.cli.labelled import read_labelled, read_validation
 from dgtrees.cli.output import report, save_model, save_picture
 from dgtrees.errors import Problems
 

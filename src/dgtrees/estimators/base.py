@@ -166,7 +166,8 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             repeats=rows,
         )
         leaf_rows = made.tree.visits(train.X, rows)[1]
-        self._deliver(made.tree, made.importance, made.scale, leaf_rows, {}, made.epochs, None)
+        epochs = made.choice.plan.epochs
+        self._deliver(made.tree, made.importance, made.scale, leaf_rows, {}, epochs, None)
         self.chosen_ = made.choice
         self.__dict__.pop("_trainer_", None)
         if self.verbose:

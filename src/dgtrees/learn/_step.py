@@ -387,7 +387,8 @@ def _update_part(
         low = start + thread * chunks // threads * CHUNK
         high = min(stop, start + (thread + 1) * chunks // threads * CHUNK)
         if high > low:
-            update(P, G, M, V, average, low, high, how, factor, speed, decay, step, share)
+            told = how.optimizer, how.momentum, factor, speed, decay, step, share
+            update(P, G, M, V, average, low, high, *told)
 
 
 # What is called from outside

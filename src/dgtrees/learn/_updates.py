@@ -60,18 +60,18 @@ def _sgd(P, G, M, average, factor, rate, decay, momentum, share):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def update(P, G, M, V, average, start, stop, how, factor, rate, decay, step, share):
+def update(P, G, M, V, average, start, stop, optimizer, momentum, factor, rate, decay, step, share):
     """One step for the parameters start .. stop - 1.
 
-    `how` has the optimiser's number and its momentum; `factor` multiplies the gradient; `share`
-    is the part of the present value in the running average, 1 for no average.
+    `optimizer` is one of OPTIMIZERS; `factor` multiplies the gradient; `share` is the part of the
+    present value in the running average, 1 for no average.
     """
     p, g, m = P[start:stop], G[start:stop], M[start:stop]
     v, a = V[start:stop], average[start:stop]
     factor, share = np.float32(factor), np.float32(share)
-    if how.optimizer == ADAMW:
+    if optimizer == ADAMW:
         _adamw(p, g, m, v, a, factor, rate, decay, step, share)
-    elif how.optimizer == RMSPROP:
-        _rmsprop(p, g, m, v, a, factor, rate, decay, how.momentum, share)
+    elif optimizer == RMSPROP:
+        _rmsprop(p, g, m, v, a, factor, rate, decay, momentum, share)
     else:
-        _sgd(p, g, m, a, factor, rate, decay, how.momentum, share)
+        _sgd(p, g, m, a, factor, rate, decay, momentum, share)

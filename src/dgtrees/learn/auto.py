@@ -9,7 +9,7 @@ from scipy.special import softmax
 
 from dgtrees.learn import refine
 from dgtrees.learn.choice import Choice, choose
-from dgtrees.learn.plans import Plan, Table, fit_plan, layered_recipe
+from dgtrees.learn.plans import Plan, Table, fit_plan
 from dgtrees.learn.standard import Standard
 from dgtrees.learn.threads import one_thread
 from dgtrees.tables.examples import Examples
@@ -20,16 +20,12 @@ __all__ = ["Automatic", "fit_automatically"]
 
 @dataclass(frozen=True)
 class Automatic:
-    """A tree on unscaled rows, importances of the inputs, their scales, and how it was chosen.
-
-    And the epochs of gradient descent that it was trained for.
-    """
+    """A tree on unscaled rows, importances of the inputs, their scales, and how it was chosen."""
 
     tree: ObliqueTree
     importance: np.ndarray
     scale: np.ndarray
     choice: Choice
-    epochs: int
 
 
 def fit_automatically(
@@ -73,10 +69,7 @@ def fit_automatically(
         choice = choose(whole, held, seed, leaf, max_leaves, n_threads, repeats)
         tree = standard.without_constants(fit_plan(whole, choice.plan, seed, n_threads))
     importance = _importance(tree, whole, choice.plan)
-    epochs = choice.plan.epochs
-    if choice.plan.max_depth:
-        epochs = layered_recipe(choice.plan, whole.classification).n_epochs(len(whole))
-    return Automatic(standard.unscale(tree), importance, standard.scale, choice, epochs)
+    return Automatic(standard.unscale(tree), importance, standard.scale, choice)
 
 
 def _importance(tree: ObliqueTree, table: Table, plan: Plan) -> np.ndarray:

@@ -23,6 +23,7 @@ from dgtrees.learn.plans import (
     Table,
     grown_descent,
     layered_descent,
+    layered_recipe,
 )
 from dgtrees.learn.shrinkage import STRENGTHS, levels_below
 from dgtrees.tables.examples import hash_rows
@@ -44,14 +45,17 @@ _FEW_ROWS = 100
 
 _MOST_COPIES = 1_000_000
 
-_LAYER_FOLDS = 2
-"""Folds for trees of random layers, which take longest; those that lead there go on to others."""
+_LAYER_FOLDS, _MANY_ROWS = 2, 1_000
+"""Folds for trees of random layers, which take longest; one from so many rows on.
+
+Those that lead there are judged by the others, too.
+"""
 
 _SHORT = 8
-"""Short runs of layers take so many times fewer epochs."""
+"""Short runs of layers take so many times fewer epochs; few rows are learnt by heart in more."""
 
 _PROMISING = 1.15
-"""Layers whose short run is worse than the best plan so far by this factor are not trained on."""
+"""Classes: layers whose short run is worse than the best plan by this factor get no full one."""
 
 
 @dataclass
@@ -153,12 +157,12 @@ class _Fold:
             found |= self._leaves(replace(plan, epochs=epochs), beside, tree, offset)
         return found
 
-    def layered(self, plan: Plan, shorter: int = 1) -> Losses:
-        """A tree of random layers, in full or in a short run."""
+    def layered(self, plan: Plan) -> Losses:
+        """A tree of random layers."""
         beside, offset = self.beside(plan.penalty), self.offset(plan.penalty)
         descent, recipe = layered_descent(beside, plan, self.seed)
-        epochs = max(2, recipe.n_epochs(len(self.train)) // shorter)
-        descent.begin(self.train.rows(beside.offset), recipe, epochs=epochs).advance().finish()
+        run = descent.begin(self.train.rows(beside.offset), recipe, epochs=plan.epochs)
+        run.advance().finish()
         return self._leaves(plan, beside, descent.tree(), offset)
 
     def _leaves(self, plan: Plan, beside: Beside, tree, offset) -> Losses:  # type: ignore[no-untyped-def]
@@ -187,14 +191,20 @@ class _Search:
         most = min(max_leaves or _SIZES[-1], max(2, int(parts[0][0].weight.sum()) // 2))
         self.folds = [_Fold(train, judge, seed, most) for train, judge in parts]
         self.choice = Choice()
+        self.layer_folds = 1 if len(table) >= _MANY_ROWS else min(_LAYER_FOLDS, len(parts))
 
     def judge(self, work: Callable[[_Fold], Losses], start: int, stop: int | None) -> None:
         """Do some work on the folds start .. stop - 1, side by side, and note the losses."""
         folds = self.folds[start:stop]
-        with ThreadPoolExecutor(min(self.n_threads, max(1, len(folds)))) as pool:
-            for found in pool.map(work, folds):
-                for plan, loss in found.items():
-                    self.choice.losses.setdefault(plan, []).append(loss)
+        threads = min(self.n_threads, len(folds))
+        if threads > 1:
+            with ThreadPoolExecutor(threads) as pool:
+                found = list(pool.map(work, folds))
+        else:
+            found = [work(fold) for fold in folds]
+        for losses in found:
+            for plan, loss in losses.items():
+                self.choice.losses.setdefault(plan, []).append(loss)
 
     def cheap(self, leaf: str) -> list[float | None]:
         """Linear models and grown trees on all folds; penalties that are worth going on with."""
@@ -232,30 +242,46 @@ class _Search:
         return [replace(like, max_leaves=size) for size in small]
 
     def layers(self, penalty: float | None) -> None:
-        """Trees of random layers: short runs for the noise, a full one if it is promising."""
+        """Trees of random layers: short runs for the noise, a full one if it is promising.
+
+        Short runs are plans of their own, which small and noisy tables may prefer.
+        """
         height = 8 if self.table.classification else 6
         if self.max_leaves is not None:
             height = min(height, int(np.log2(self.max_leaves)))
+        plan = Plan(penalty, max_depth=height)
+        epochs = layered_recipe(plan, self.table.classification).n_epochs(len(self.table))
         best: tuple[float, Plan] | None = None
         for noise in _NOISES:
-            plan = Plan(penalty, max_depth=height, noise=noise)
-            loss = min(self.folds[0].layered(plan, _SHORT).values())
+            plan = replace(plan, noise=noise, epochs=max(2, epochs // _SHORT))
+            loss = self._judge_layers(plan)
             if best is not None and loss >= best[0]:
                 break  # more noise would be worse still
             best = loss, plan
         assert best is not None
-        if best[0] < _PROMISING * self.choice.score(self._best(lambda plan: True), 1):
-            self.judge(partial(_Fold.layered, plan=best[1]), 0, _LAYER_FOLDS)
+        so_far = self.choice.score(self._best(lambda plan: True), self.layer_folds)
+        # Regression takes few steps, and its short runs say little about full ones.
+        if not self.table.classification or best[0] < _PROMISING * so_far:
+            self._judge_layers(replace(best[1], epochs=epochs))
+
+    def _judge_layers(self, plan: Plan) -> float:
+        """Try a plan of layers; the best loss of its leaves."""
+        self.judge(partial(_Fold.layered, plan=plan), 0, self.layer_folds)
+        tried = [p for p in self.choice.losses if p.same_tree(plan) and p.epochs == plan.epochs]
+        return min(self.choice.score(p) for p in tried)
 
     def _best(self, wanted: Callable[[Plan], bool]) -> Plan:
         return self.choice.best(wanted, len(self.folds))
 
     def decide(self) -> Choice:
         """The best plan of all folds; layers that lead on the first ones are judged by the rest."""
-        few = min(_LAYER_FOLDS, len(self.folds))
-        leader = self.choice.best(lambda plan: True, few)
-        if len(self.choice.losses[leader]) < len(self.folds):
-            self.judge(partial(_Fold.layered, plan=leader), few, None)
+        few = self.layer_folds
+        tried = [plan for plan in self.choice.losses if plan.max_depth]
+        if tried and few < len(self.folds):
+            leader = min(tried, key=lambda plan: self.choice.score(plan, few))
+            best = self._best(lambda plan: True)
+            if self.choice.score(leader, few) < self.choice.score(best, few):
+                self.judge(partial(_Fold.layered, plan=leader), few, None)
         self.choice.plan = self._best(lambda plan: True)
         return self.choice
 

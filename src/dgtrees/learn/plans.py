@@ -52,7 +52,7 @@ class Plan:
     max_leaves, min_rows : int
         Size of a grown tree, and the rows that a leaf of it needs; 1 leaf for no such tree.
     epochs : int
-        Of gradient descent after growing.
+        Of gradient descent, after growing or from random layers.
     start : float
         Pseudo-rows by which leaves lean on their ancestors when descent begins.
     max_depth, noise : int and float
@@ -86,7 +86,8 @@ class Plan:
             grown = f"grown to {self.max_leaves} leaves of {self.min_rows}+ rows"
             parts.append(f"{grown}, {self.epochs} epochs" if self.epochs else grown)
         if self.max_depth:
-            parts.append(f"layers of height {self.max_depth}, noise {self.noise:g}")
+            layers = f"layers of height {self.max_depth}, noise {self.noise:g}"
+            parts.append(f"{layers}, {self.epochs} epochs")
         return " + ".join(parts) or "constant"
 
 
@@ -238,7 +239,9 @@ def fit_plan(table: Table, plan: Plan, seed: int, n_threads: int = 1) -> Oblique
     beside = Beside(table, linear)
     if plan.max_depth:
         descent, recipe = layered_descent(beside, plan, seed)
-        descent.begin(table.rows(beside.offset), recipe, n_threads=n_threads).advance().finish()
+        rows = table.rows(beside.offset)
+        run = descent.begin(rows, recipe, epochs=plan.epochs, n_threads=n_threads)
+        run.advance().finish()
         noise = recipe.noise(*table.X.shape), recipe.relative_noise, np.random.default_rng(seed)
         visits = refine.noisy_visits(descent.tree(), table.X, table.weight, *noise)
         tree = descent.tree().keep_leaves(visits > 0)

@@ -16,7 +16,7 @@ from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["STRENGTHS", "levels_below", "log_shares", "node_values", "sums_of_nodes"]
 
-STRENGTHS = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0)
+STRENGTHS = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 """Pseudo-rows that are tried."""
 
 

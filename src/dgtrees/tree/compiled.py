@@ -38,7 +38,10 @@ COUNTS = {"found": 0, "compiled": 0, "kept": 0}
 
 _LOG = logging.getLogger("dgtrees")
 
-_UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
+_OUTDATED = (ImportError, AttributeError)
+"""What reading ends in where a type that code was compiled for has another name by now."""
+
+_UNUSABLE = (OSError, EOFError, pickle.UnpicklingError, *_OUTDATED)
 """What reading and writing a folder may end in; a file is cut short by a full disk, for example."""
 
 
@@ -101,7 +104,11 @@ class _Kept:
         if self._write is None:
             return
         try:
-            self._write.save_overload(signature, code)
+            try:
+                self._write.save_overload(signature, code)
+            except _OUTDATED:  # the list of what is kept cannot be read: begin a new one
+                self._write.flush()
+                self._write.save_overload(signature, code)
             COUNTS["kept"] += 1
         except _UNUSABLE:  # a full disk, a folder that was taken away
             _say(_UNKEPT)
