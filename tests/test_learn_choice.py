@@ -154,7 +154,7 @@ def test_class_weights_do_not_decide_how_rows_are_spread():
 
 
 @pytest.mark.parametrize("leaf", ["auto", "constant", "linear"])
-@pytest.mark.parametrize("max_leaves", [2, 3, 11, None])
+@pytest.mark.parametrize("max_leaves", [3, 11, None])
 def test_nothing_is_tried_that_may_not_be_chosen(leaf, max_leaves, monkeypatch):
     monkeypatch.setattr(choice, "_PROMISING", 1e9)  # every kind of plan to the end
     chosen = choose(table(120, classes=2), None, 0, leaf, max_leaves)
