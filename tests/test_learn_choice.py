@@ -66,7 +66,7 @@ def test_descended_trees_are_judged_as_they_are_trained(classes):
 @by_classes
 def test_layers_are_judged_as_they_are_trained(classes):
     part = fold(classes)
-    found = part.layered(Plan(max_depth=3, noise=0.1, epochs=60))
+    found = part.layered(Plan(max_depth=3, noise=0.1))
     learnt = [plan for plan in found if plan.learnt == 1.0]
     assert len(learnt) == len(STRENGTHS)
     assert trained(part, learnt[0]) == pytest.approx(found[learnt[0]], rel=0.05)
@@ -154,7 +154,7 @@ def test_class_weights_do_not_decide_how_rows_are_spread():
 
 
 @pytest.mark.parametrize("leaf", ["auto", "constant", "linear"])
-@pytest.mark.parametrize("max_leaves", [3, 11, None])
+@pytest.mark.parametrize("max_leaves", [2, 3, 11, None])
 def test_nothing_is_tried_that_may_not_be_chosen(leaf, max_leaves, monkeypatch):
     monkeypatch.setattr(choice, "_PROMISING", 1e9)  # every kind of plan to the end
     chosen = choose(table(120, classes=2), None, 0, leaf, max_leaves)
@@ -204,20 +204,19 @@ def test_what_is_kept_was_judged_by_all_folds_and_is_the_best_of_those(seed, mon
 
 
 def test_layers_that_lead_on_the_first_folds_are_judged_by_the_others(monkeypatch):
-    rows, asked = table(120, classes=2), []
+    asked = {}
 
     def layered(self, plan):
-        asked.append(plan.epochs)
-        return {replace(plan, strength=1.0): 0.0 if asked.count(plan.epochs) <= 2 else 9.0}
+        tree = plan.noise, plan.epochs
+        asked[tree] = asked.get(tree, 0) + 1
+        return {replace(plan, strength=1.0): 0.001 * plan.noise if asked[tree] <= 2 else 9.0}
 
-    monkeypatch.setattr(choice, "_NOISES", (0.1,))
     monkeypatch.setattr(choice._Fold, "layered", layered)
-    chosen = choose(rows, None, 0)
-    short, full = (plan for plan in chosen.losses if plan.max_depth)
-    assert 2 <= short.epochs < full.epochs
-    assert chosen.losses[short] == [0.0, 0.0, 9.0, 9.0, 9.0]
-    assert chosen.losses[full] == [0.0, 0.0]
-    assert not chosen.plan.max_depth
+    chosen = choose(table(120, classes=2), None, 0)
+    judged = [chosen.losses[plan] for plan in chosen.losses if plan.max_depth]
+    assert [0.0001, 0.0001, 9.0, 9.0, 9.0] in judged  # and no other goes beyond the first two
+    assert sorted(map(len, judged))[:-1] == [2] * (len(judged) - 1)
+    assert chosen.plan.max_depth == 0
 
 
 # What it tells

@@ -46,10 +46,8 @@ _FEW_ROWS = 100
 _MOST_COPIES = 1_000_000
 
 _LAYER_FOLDS, _MANY_ROWS = 2, 1_000
-"""Folds for trees of random layers, which take longest; one from so many rows on.
-
-Those that lead there are judged by the others, too.
-"""
+"""Folds for trees of random layers, which take longest, and one from so many rows on; those that
+lead there go on to the others."""
 
 _SHORT = 8
 """Short runs of layers take so many times fewer epochs; few rows are learnt by heart in more."""
@@ -276,12 +274,10 @@ class _Search:
     def decide(self) -> Choice:
         """The best plan of all folds; layers that lead on the first ones are judged by the rest."""
         few = self.layer_folds
-        tried = [plan for plan in self.choice.losses if plan.max_depth]
-        if tried and few < len(self.folds):
-            leader = min(tried, key=lambda plan: self.choice.score(plan, few))
-            best = self._best(lambda plan: True)
-            if self.choice.score(leader, few) < self.choice.score(best, few):
-                self.judge(partial(_Fold.layered, plan=leader), few, None)
+        layers = self.choice.best(lambda plan: plan.max_depth > 0, few)
+        so_far = self.choice.score(self._best(lambda plan: True), few)
+        if few < len(self.folds) and self.choice.score(layers, few) < so_far:
+            self.judge(partial(_Fold.layered, plan=layers), few, None)
         self.choice.plan = self._best(lambda plan: True)
         return self.choice
 
