@@ -245,11 +245,11 @@ class _Search:
 
     def decide(self) -> Choice:
         """The best plan of all folds; layers that lead on the first ones are judged by the rest."""
-        few = self.layer_folds
-        layers = self.choice.best(lambda plan: plan.max_depth > 0, few)
-        so_far = self.choice.score(self._best(lambda plan: True), few)
-        if few < len(self.folds) and self.choice.score(layers, few) < so_far:
-            self.judge(partial(_Fold.layered, plan=layers), few, None)
+        few, best = self.layer_folds, self._best(lambda plan: True)
+        # There may be no layers: where no column varies, none are tried.
+        leader = self.choice.best(lambda plan: plan == best or plan.max_depth > 0, few)
+        if len(self.choice.losses[leader]) < len(self.folds):
+            self.judge(partial(_Fold.layered, plan=leader), few, None)
         self.choice.plan = self._best(lambda plan: True)
         return self.choice
 
