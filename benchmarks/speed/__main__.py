@@ -51,7 +51,7 @@ def main() -> None:
     )
     parser.add_argument("--only", choices=("training", "prediction"), help="leave the other out")
     parser.add_argument(
-        "--parts", choices=training.PARTS, nargs="+", default=list(training.PARTS), help="training"
+        "--parts", choices=training.PARTS, nargs="+", default=[*training.PARTS], help="of training"
     )
     parser.add_argument("--features", type=int, nargs="+", default=[16, 90, 784])
     parser.add_argument("--trees", type=int, nargs="+", default=[1, 30])
