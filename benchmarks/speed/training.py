@@ -1,7 +1,9 @@
 """Training steps and whole fits: against their arithmetic, and against another checkout.
 
-All in processor time, which other processes disturb least, the sides in turns. What is compared is
-the same step, of this checkout's default recipe; fits have the defaults of each version.
+All in processor time, which other processes disturb least, the sides in turns: of the training
+thread for steps (where the process has spent more, in threads of BLAS that idle, a line says so),
+of the process for fits. What is compared is the same step, of this checkout's default recipe; fits
+have the defaults of each version.
 """
 
 from __future__ import annotations
@@ -39,6 +41,9 @@ FIT_GOAL = 8.0
 
 _STEPS = 200
 """Steps, roughly, that one timing makes."""
+
+_IDLING = 1.05
+"""Times the training thread's time that a process may spend without a remark."""
 
 _SLOW_FIT = 15.0
 """Seconds from which on a fit is timed twice only."""
@@ -81,10 +86,12 @@ def _step(table: TrainingTable, compared: list[Side], rounds: int) -> dict:
         "recipe": asdict(recipe),
     }
     times = Times({name: np.empty(rounds) for name in (*(s.name for s in compared), "bound")})
+    whole = Times({side.name: np.empty(rounds) for side in compared})
     for i in range(rounds):
         for side in compared:
             answer = side.ask("steps", **told)
             times[side.name][i] = answer["seconds"]
+            whole[side.name][i] = answer["process_seconds"]
         times["bound"][i] = bound.seconds(products)
     found = asdict(table) | {
         "rows_a_step": recipe.rows_a_step(table.rows),
@@ -93,6 +100,7 @@ def _step(table: TrainingTable, compared: list[Side], rounds: int) -> dict:
         "bound_seconds": times.median("bound"),
         "share": times.ratio("bound", OURS),
         "goal": STEP_GOALS.get(table.name),
+        "process_seconds": {name: whole.median(name) for name in whole},
     }
     return found | _against(times)
 
@@ -112,7 +120,7 @@ def _against(times: Times) -> dict:
 
 
 def _steps_table(found: list[dict]) -> Table:
-    shown = Table(title="One training step, one thread: CPU us (bound: its sgemm calls alone)")
+    shown = Table(title="One training step, one thread: its CPU us (bound: sgemm calls alone)")
     columns = ("", "h", "d", "rows", "M mult.-adds", "us", "bound", "share of it")
     _add_columns(shown, columns, found)
     for row in found:
@@ -250,3 +258,7 @@ def _reasons(found: list[dict]) -> Iterator[str]:
             yield f"{title} left out: {why}"
         elif why := row.get("made_up"):
             yield f"{title}: normal columns of the same shape, because {why}"
+        for side, whole in row.get("process_seconds", {}).items():
+            thread = row["seconds" if side == OURS else "other_seconds"]
+            if whole > _IDLING * thread:
+                yield f"{title}, {side}: {1e6 * whole:.0f} us by the clock of the whole process"
