@@ -15,9 +15,10 @@ from rich.table import Table
 from benchmarks.speed.timing import Times
 from benchmarks.speed.training_tables import TrainingTable
 from dgtrees import DGTClassifier
-from dgtrees.learn.descent import Descent, Run
+from dgtrees.learn.descent import Descent
 from dgtrees.learn.recipe import RECIPES
 from dgtrees.learn.rows import Rows
+from dgtrees.learn.run import Run
 from dgtrees.learn.starts import random_start
 
 __all__ = ["EPOCHS_OF", "TRIES_OF", "epochs", "table", "tries"]
