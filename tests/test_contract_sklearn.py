@@ -6,6 +6,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 from dgtrees import DGTClassifier, DGTForestClassifier, DGTForestRegressor, DGTRegressor
 
 ESTIMATORS = [
+    DGTClassifier(),
+    DGTRegressor(),
     # Shorter trainings and fewer trees than the default: the checks fit several hundred models.
     DGTClassifier(max_epochs=50),
     DGTRegressor(max_epochs=50),
@@ -20,6 +22,6 @@ def test_check_estimator(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_there_are_checks_enough(estimator):
     assert len(list(estimator_checks_generator(estimator))) > 50

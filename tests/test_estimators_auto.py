@@ -28,7 +28,7 @@ PLANS = {
     "grown": Plan(max_leaves=6, min_rows=5, strength=3.0),
     "linear and grown": Plan(1.0, 6, 5, strength=3.0),
     "linear and descended": Plan(1.0, 6, 5, epochs=10, strength=3.0, learnt=0.5),
-    "layers": Plan(max_depth=3, noise=0.1, strength=1.0, learnt=1.0),
+    "layers": Plan(max_depth=3, noise=0.1, epochs=60, strength=1.0, learnt=1.0),
 }
 
 
@@ -507,7 +507,7 @@ def test_trees_are_kept_told_and_drawn(kind, plan, monkeypatch, tmp_path):
 def test_epochs_of_layers_are_counted(monkeypatch):
     X, y = rows(DGTClassifier)
     planned(monkeypatch, PLANS["layers"])
-    assert DGTClassifier(random_state=0).fit(X, y).n_iter_ > 10
+    assert DGTClassifier(random_state=0).fit(X, y).n_iter_ == 60
     planned(monkeypatch, PLANS["linear and descended"])
     assert DGTClassifier(random_state=0).fit(X, y).n_iter_ == 10
 

@@ -8,12 +8,15 @@ import pytest
 
 import reference
 from dgtrees.errors import StateError
-from dgtrees.learn import descent as descents
-from dgtrees.learn.descent import Descent, Run
+from dgtrees.learn import run as runs
+from dgtrees.learn.descent import Descent
+from dgtrees.learn.pace import Pace
 from dgtrees.learn.processes import Processes
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.rows import Rows
+from dgtrees.learn.run import Run
 from dgtrees.learn.starts import random_start
+from dgtrees.tree import gradient
 from training_rows import any_descent, parts_of, plain_rows, squared_loss
 
 SMALL = Recipe(
@@ -62,7 +65,7 @@ def fitted(recipe, rows, validation=None, n_threads=1, nodes=15, leaf="constant"
 # Threads
 
 
-class Always(descents._Pace):
+class Always(Pace):
     """All threads in every epoch; the real one also tries a single thread, and keeps the faster."""
 
     def choose(self):
@@ -72,7 +75,7 @@ class Always(descents._Pace):
 @pytest.mark.parametrize("quantizer", ["margin", "sign", "scaled_sign"])
 @pytest.mark.parametrize("leaf", ["constant", "linear"])
 def test_any_number_of_threads_trains_the_same_tree(quantizer, leaf, monkeypatch):
-    monkeypatch.setattr(descents, "_Pace", Always)
+    monkeypatch.setattr(runs, "Pace", Always)
     recipe = replace(RICH, quantizer=quantizer, batch_size=220)
     rows, held = plain_rows(530, 10, seed=1), plain_rows(100, 10, seed=2)
     alone, told = fitted(recipe, rows, held, nodes=255, leaf=leaf)
@@ -91,7 +94,7 @@ def test_threads_are_at_most_the_parts_of_a_step():
 
 
 def test_the_pace_takes_the_faster_way_and_asks_again_now_and_then():
-    pace = descents._Pace(4)
+    pace = Pace(4)
     chosen = []
     for _ in range(33):
         threads = pace.choose()
@@ -99,11 +102,11 @@ def test_the_pace_takes_the_faster_way_and_asks_again_now_and_then():
         pace.note(threads, 1.0 if threads == 4 else 2.0)
     assert chosen[:2] == [4, 1]  # both ways once
     assert [k for k, threads in enumerate(chosen, start=1) if threads == 1] == [2, 16, 32]
-    assert descents._Pace(1).choose() == 1
+    assert Pace(1).choose() == 1
 
 
 def test_where_threads_cannot_meet_there_is_one(monkeypatch):
-    monkeypatch.setattr(descents._meeting, "AVAILABLE", False)
+    monkeypatch.setattr(runs._meeting, "AVAILABLE", False)
     recipe = replace(SMALL, batch_size=256)
     run = any_descent(recipe, 255, 10).begin(plain_rows(256, 10), recipe, n_threads=4)
     assert run.pace.most == 1
@@ -328,7 +331,7 @@ def test_validation_keeps_the_best_epoch():
 
 
 def test_of_equal_epochs_the_later_is_kept():
-    best = descents._Best()
+    best = runs._Best()
     for epoch, rank in enumerate([(0.5, 1.0), (0.7, 0.0), (0.7, 0.0), (0.6, 9.0)], start=1):
         best.offer(rank, np.array([epoch]), epoch)
     assert (best.rank, best.epoch, best.values.tolist()) == ((0.7, 0.0), 3, [3])
@@ -451,20 +454,20 @@ def test_rates_fall_with_the_steps_of_all_epochs():
 def test_decisions_grow_steeper_and_then_local():
     steeper = {"anneal_start": 2.0, "anneal_stop": 10.0, "anneal_schedule": "linear"}
     run = begun(replace(SMALL, epochs=5, local_after=0.6, **steeper))
-    told = [run._decisions(epoch) for epoch in range(1, 6)]
+    told = [run._settings(epoch).decisions for epoch in range(1, 6)]
     np.testing.assert_allclose([how.half_steepness for how in told], [1, 2, 3, 4, 5])
-    assert [how.form for how in told] == [descents.FORMS["sum"]] * 3 + [descents.LOCAL] * 2
+    assert [how.form for how in told] == [gradient.FORMS["sum"]] * 3 + [gradient.LOCAL] * 2
 
 
 @pytest.mark.parametrize(("quantizer", "window"), [("sign", 0.5), ("scaled_sign", 1.0)])
 def test_the_slope_of_the_sign_is_its_size_unless_that_changes(quantizer, window):
-    how = begun(replace(SMALL, quantizer=quantizer, softmax_scale=0.5))._decisions(1)
+    how = begun(replace(SMALL, quantizer=quantizer, softmax_scale=0.5))._settings(1).decisions
     assert (how.scale, how.window) == (0.5, window)
 
 
 def test_decisions_are_never_larger_than_exp_can_bear():
     run = begun(replace(SMALL, softmax_scale=1e6), nodes=100)
-    assert run._decisions(1).scale == np.float32(78.0 / run.layout.depth)
+    assert run._settings(1).decisions.scale == np.float32(78.0 / run.layout.depth)
     assert np.isfinite(run.advance().finish().history["loss"]).all()
 
 
@@ -479,13 +482,13 @@ def test_noise_is_within_the_pool_and_another_in_every_step_and_process():
 
 
 def test_a_pool_holds_the_noise_of_a_batch_of_any_size(monkeypatch):
-    monkeypatch.setattr(descents, "_POOL_SIZE", 64)
+    monkeypatch.setattr(runs, "_POOL_SIZE", 64)
     recipe = replace(SMALL, input_noise=0.1, batch_size=100)
     for rows in (16, 32, 33, 100):
         run = begun(recipe, plain_rows(rows))
         places = run._noise_places(1, 200)
         assert places.min() >= 0 and places.max() + run.batch_size * 4 <= len(run.pool)
-    descents._noise_pool.cache_clear()
+    runs._noise_pool.cache_clear()
 
 
 def test_blurred_rows_have_the_noise_that_was_asked_for():

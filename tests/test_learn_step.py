@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from dgtrees.learn import _meeting, _step, layout
+from dgtrees.learn import _layers, _meeting, _step, layout
 from dgtrees.learn._blas import SGEMM
 from dgtrees.learn.layout import make_buffers, node_arrays
 from dgtrees.learn.losses import gradient_of_rows
@@ -160,7 +160,7 @@ def test_hard_nodes_are_the_layers_multiplied_out():
         run = begun(made("sum", hidden), plain_rows(10))
         places, P = run.layout, run.descent.parameters.values
         products = np.empty(int(places.products_at[-1]) + 1, np.float32)
-        nodes = _step.hard_nodes(SGEMM, P, places, products).reshape(15, 5)
+        nodes = _layers.hard_nodes(SGEMM, P, places, products).reshape(15, 5)
         weights, bias = node_arrays(places, P)
         np.testing.assert_allclose(nodes, np.column_stack([weights, bias]), atol=1e-5)
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 import reference_torch
 from dgtrees import contributions, explain, export_text, load, plot_tree
 from dgtrees.errors import ModelFileError
+from dgtrees.learn import widths
 from dgtrees.learn.recipe import RECIPES
 from dgtrees.model import file
-from dgtrees.nn import QUANTIZERS, TrainableTree, layer
+from dgtrees.nn import QUANTIZERS, TrainableTree
 from dgtrees.nn.loop import make_layer
 
 PLAIN = {"n_layers": 1, "quantizer": "sign", "softmax_scale": 1.0}
@@ -95,17 +96,17 @@ def test_as_a_layer_it_passes_gradients_to_its_input():
 @pytest.mark.parametrize("height", [2, 4, 6, 8, 10])
 def test_hidden_widths_of_the_papers_table(height):
     width = {2: 240, 4: 600, 6: 1008, 8: 1530, 10: 2046}[height]
-    assert layer.hidden_widths(height, 3) == (width, width)
-    assert layer.hidden_widths(height, 1) == ()
+    assert widths.hidden_widths(height, 3) == (width, width)
+    assert widths.hidden_widths(height, 1) == ()
 
 
 def test_hidden_widths_between_and_beyond_the_table():
-    assert layer.hidden_widths(3, 3) == (600, 600)
-    assert layer.hidden_widths(12, 2) == (2046,)
-    assert layer.hidden_widths(3, 3, (5, 6)) == (5, 6)
+    assert widths.hidden_widths(3, 3) == (600, 600)
+    assert widths.hidden_widths(12, 2) == (2046,)
+    assert widths.hidden_widths(3, 3, (5, 6)) == (5, 6)
     for wrong in ((5,), -3, 0, 2.5, (5, 0), "wide"):
         with pytest.raises(ValueError, match="n_layers - 1 = 2 of them"):
-            layer.hidden_widths(3, 3, wrong)
+            widths.hidden_widths(3, 3, wrong)
 
 
 @pytest.mark.parametrize(

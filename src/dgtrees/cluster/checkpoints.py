@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dgtrees.errors import StateError
-from dgtrees.learn.descent import Run
+from dgtrees.learn.run import Run
 from dgtrees.writing import whole_file
 
 __all__ = ["Checkpoints"]

@@ -20,9 +20,9 @@ from torch import distributed
 
 from dgtrees.cluster.batches import DiskBatches
 from dgtrees.cluster.checkpoints import Checkpoints
-from dgtrees.learn.descent import Run
 from dgtrees.learn.processes import Processes
 from dgtrees.learn.rows import Rows
+from dgtrees.learn.run import Run
 from dgtrees.tables.examples import Examples
 
 __all__ = ["Workers", "join", "rank", "restarts", "was_launched"]

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from dgtrees.learn.chosen import Choice
 from dgtrees.learn.linear import PENALTIES
 from dgtrees.learn.plans import (
     DESCENT,
@@ -53,42 +54,8 @@ _SHORT = 8
 """Short runs of layers take so many times fewer epochs; few rows are learnt by heart in more."""
 
 _PROMISING = 1.15
-"""Classes: layers whose short run is worse than the best plan by this factor get no full one."""
-
-
-@dataclass
-class Choice:
-    """What was tried, how it scored on held-out rows, and what was kept.
-
-    `losses` has a number for every fold that a plan was judged by, beginning with the first.
-    """
-
-    losses: dict[Plan, list[float]] = field(default_factory=dict)
-    plan: Plan = field(default_factory=Plan)
-
-    def score(self, plan: Plan, folds: int | None = None) -> float:
-        """Mean loss over the first folds, or over all that it was judged by."""
-        return float(np.mean(self.losses[plan][:folds]))
-
-    def __str__(self) -> str:
-        """The best plan of every kind, one a line, and what was kept."""
-        kinds: dict[tuple, Plan] = {}
-        for plan in self.losses:
-            kind = plan.penalty is None, plan.max_leaves > 1, plan.epochs > 0, plan.max_depth > 0
-            best = kinds.setdefault(kind, plan)
-            # Those of fewer folds may have lower means: what was kept is shown all the same.
-            if plan == self.plan or (best != self.plan and self.score(plan) < self.score(best)):
-                kinds[kind] = plan
-        lines = ["held-out loss   folds  what"]
-        for plan in sorted(kinds.values(), key=self.score):
-            kept = "  <- kept" if plan == self.plan else ""
-            lines.append(f"{self.score(plan):13.4f}   {len(self.losses[plan]):5d}  {plan}{kept}")
-        return "\n".join(lines)
-
-    def best(self, wanted: Callable[[Plan], bool], folds: int) -> Plan:
-        """The best of the plans that were judged by so many folds; of equals the first."""
-        found = [p for p, told in self.losses.items() if len(told) >= folds and wanted(p)]
-        return min(found, key=lambda plan: self.score(plan, folds))
+"""Plans that are worse than the best so far by this factor are not gone on with: grown trees, with
+or without a linear function, by descent; layers of classes, after a short run, by a full one."""
 
 
 Losses = dict[Plan, float]
@@ -216,7 +183,9 @@ class _Search:
 
     def descend(self, bases: list[float | None]) -> None:
         """Descent of grown trees: all on the first fold, the best two on the others."""
-        plans = [plan for penalty in bases for plan in self._worth_descending(penalty)]
+        far = _PROMISING * self._score_of(lambda plan: True)
+        near = [p for p in bases if self._score_of(lambda plan, p=p: plan.penalty == p) <= far]
+        plans = [plan for penalty in near for plan in self._worth_descending(penalty)]
         for plan in plans:
             self.judge(partial(_Fold.descended, plan=plan), 0, 1)
         if len(self.folds) == 1:
@@ -271,13 +240,16 @@ class _Search:
     def _best(self, wanted: Callable[[Plan], bool]) -> Plan:
         return self.choice.best(wanted, len(self.folds))
 
+    def _score_of(self, wanted: Callable[..., bool]) -> float:
+        return self.choice.score(self._best(wanted))
+
     def decide(self) -> Choice:
         """The best plan of all folds; layers that lead on the first ones are judged by the rest."""
-        few = self.layer_folds
-        layers = self.choice.best(lambda plan: plan.max_depth > 0, few)
-        so_far = self.choice.score(self._best(lambda plan: True), few)
-        if few < len(self.folds) and self.choice.score(layers, few) < so_far:
-            self.judge(partial(_Fold.layered, plan=layers), few, None)
+        few, best = self.layer_folds, self._best(lambda plan: True)
+        # There may be no layers: where no column varies, none are tried.
+        leader = self.choice.best(lambda plan: plan == best or plan.max_depth > 0, few)
+        if len(self.choice.losses[leader]) < len(self.folds):
+            self.judge(partial(_Fold.layered, plan=leader), few, None)
         self.choice.plan = self._best(lambda plan: True)
         return self.choice
 

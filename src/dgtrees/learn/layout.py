@@ -18,7 +18,7 @@ import numpy as np
 
 from dgtrees.tree.gradient import WIDTH, scratch_size
 
-__all__ = ["Buffers", "Layout", "make_buffers", "make_layout", "node_arrays"]
+__all__ = ["Buffers", "Layout", "leaf_arrays", "make_buffers", "make_layout", "node_arrays"]
 
 _LARGE_STEP = 2e6
 """Multiply-adds of a step, roughly, from which it is cut into parts that threads can share."""
@@ -183,3 +183,13 @@ def node_arrays(layout: Layout, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         before = int(width)
     assert product is not None
     return product[:, :-1], product[:, -1]
+
+
+def leaf_arrays(layout: Layout, P: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Values (leaves, outputs) and slopes (leaves, outputs, d) of leaves, in float64."""
+    leaves = len(layout.left) + 1
+    values = P[layout.leaves_at :].reshape(leaves, layout.n_outputs).astype(np.float64)
+    if not layout.linear:
+        return values, None
+    slopes = P[layout.slopes_at : layout.leaves_at].astype(np.float64)
+    return values, slopes.reshape(leaves, layout.n_outputs, layout.n_features)

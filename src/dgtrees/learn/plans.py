@@ -163,6 +163,8 @@ class Beside:
     def values(self, sums: np.ndarray, levels: list, strength: float) -> np.ndarray:
         """What nodes and leaves say, from sums of `stacked`."""
         k = self.sums.shape[1]
+        if self.table.classification and not self.shares:
+            strength = max(strength, 1.0)  # a Newton step without any penalty may run away
         values = node_values(levels, sums[:, :k], sums[:, k:], strength)
         return log_shares(values, float(self.table.weight.sum())) if self.shares else values
 

@@ -15,8 +15,8 @@ import numpy as np
 from dgtrees.tables.examples import Examples
 
 if TYPE_CHECKING:
-    from dgtrees.learn.descent import Run
     from dgtrees.learn.rows import Feed, Rows
+    from dgtrees.learn.run import Run
 
 __all__ = ["ALONE", "Processes"]
 

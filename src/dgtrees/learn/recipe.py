@@ -7,7 +7,6 @@ classification and one for all regression tasks (docs/decisions.md has the figur
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from numbers import Integral, Real
@@ -21,13 +20,11 @@ if TYPE_CHECKING:
     from dgtrees.learn.losses import Loss
 
 __all__ = [
-    "PAPER_WIDTHS",
     "POLISH_PASSES",
     "QUANTIZER_NAMES",
     "RECIPES",
     "TORCH_QUANTIZERS",
     "Recipe",
-    "hidden_widths",
 ]
 
 TORCH_QUANTIZERS = ("lsq", "annealed")
@@ -37,9 +34,6 @@ QUANTIZER_NAMES = ("sign", "scaled_sign", "margin", *TORCH_QUANTIZERS)
 
 POLISH_PASSES = 10
 """Passes of refine="polish" where a recipe has none of its own; few trees take more."""
-
-PAPER_WIDTHS = {2: 240, 4: 600, 6: 1008, 8: 1530, 10: 2046}
-"""Width of both hidden layers for L = 3 by height (the paper's table of hidden dimensions)."""
 
 _ABOVE_0 = 5e-324
 
@@ -302,38 +296,6 @@ class Recipe:
 def _excess(count: int, reference: int | None) -> float:
     """How many times the reference a count is, 1 where it is below."""
     return max(1.0, count / (reference or inf))
-
-
-def hidden_widths(
-    max_depth: int, n_layers: int, hidden: int | str | Sequence[int] = "paper"
-) -> tuple[int, ...]:
-    """Widths of the n_layers - 1 hidden linear layers.
-
-    `hidden` is one width for all of them, a sequence of widths, or "paper" for the paper's table
-    (heights between its rows take the next larger row's width).
-
-    >>> hidden_widths(6, 3)
-    (1008, 1008)
-    >>> hidden_widths(6, 2, 128)
-    (128,)
-    """
-    if n_layers == 1:
-        return ()
-    if hidden == "paper":
-        height = next((h for h in sorted(PAPER_WIDTHS) if h >= max_depth), max(PAPER_WIDTHS))
-        return (PAPER_WIDTHS[height],) * (n_layers - 1)
-    widths = (hidden,) * (n_layers - 1) if isinstance(hidden, Integral) else hidden
-    if (
-        not isinstance(widths, Sequence)
-        or isinstance(widths, str)
-        or len(widths) != n_layers - 1
-        or not all(isinstance(width, Integral) and int(width) >= 1 for width in widths)
-    ):
-        raise ValueError(
-            f"hidden must be 'paper', a width of at least 1, or n_layers - 1 = {n_layers - 1} of "
-            f"them, got {hidden!r}: change hidden or n_layers"
-        )
-    return tuple(int(width) for width in widths)
 
 
 _PAPER = Recipe(

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from dgtrees.learn import polish, refine
-from dgtrees.learn.descent import Descent, Run
+from dgtrees.learn.descent import Descent
 from dgtrees.learn.processes import ALONE, Processes
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.result import Callback, TrainingResult
 from dgtrees.learn.rows import Feed, Rows
+from dgtrees.learn.run import Run
 from dgtrees.learn.standard import Standard
 from dgtrees.learn.starts import Start, pair_start, random_start
 from dgtrees.learn.threads import one_thread

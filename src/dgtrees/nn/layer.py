@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dgtrees.learn.recipe import hidden_widths
+from dgtrees.learn.widths import hidden_widths
 from dgtrees.model.answer import Answer, Classes, Values
 from dgtrees.model.model import Facts, Model, forest_of
 from dgtrees.nn.autograd import HardLeaf, soft_leaves

@@ -23,22 +23,30 @@ rows are neighbours. Children come after their parents; a child is a node's numb
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
 from dgtrees.tree.compiled import njit
-from dgtrees.tree.vectors import (
-    SATURATED,
-    WIDTH,
-    exp_both_ways,
-    load,
-    spread,
-    store,
-    tanh_and_slope,
+from dgtrees.tree.sweeps import (
+    GIVEN,
+    LOCAL,
+    MARGIN,
+    PRODUCT,
+    SIGN,
+    SUM,
+    down_product,
+    down_product_given,
+    down_sum,
+    down_sum_given,
+    up_given,
+    up_given_lean,
+    up_margin,
+    up_margin_lean,
+    up_sign,
+    up_sign_lean,
 )
+from dgtrees.tree.vectors import SATURATED, WIDTH
 
 __all__ = [
     "FORMS",
@@ -58,8 +66,6 @@ __all__ = [
     "tree_gradient",
 ]
 
-MARGIN, SIGN, GIVEN = 0, 1, 2
-SUM, PRODUCT, LOCAL = 0, 1, 2
 FORMS = {"sum": SUM, "product": PRODUCT, "local": LOCAL}
 
 
@@ -89,132 +95,6 @@ def largest_decision(depth: int) -> float:
 def scratch_size(nodes):
     """Numbers of scratch space that `tree_gradient` takes."""
     return (4 * nodes + 3) * WIDTH
-
-
-def _decide(quantizer: int, a: Any, scale: Any, half_steepness: Any, window: Any) -> Any:
-    """Decision and slope of an activation."""
-    if quantizer == MARGIN:
-        tanh, slope = tanh_and_slope(a * half_steepness)
-        return scale * tanh, scale * half_steepness * slope
-    if quantizer == SIGN:
-        inside = (-a.size()).at_least(-1.0)
-        return a.at_least(0.0).choose(scale, -scale), inside.choose(window, 0.0)
-    return a, None
-
-
-def _upward(quantizer: int, general: bool) -> Any:
-    """Code for one node of the bottom-up sweep: slope, p_right, norm and value.
-
-    `general` decisions weigh what lies below them: a leaf's weight is exp of the sum of decisions
-    along its path, and z the norm of these weights. Otherwise p_right is linear in the decision,
-    which holds for the product, and in complete trees for sums of decisions of one size.
-    """
-
-    @intrinsic
-    def upward(  # type: ignore[no-untyped-def]
-        _typing,
-        activations,
-        at,
-        work,
-        low,
-        high,
-        norm_low,
-        norm_high,
-        slope_at,
-        right_at,
-        norm_at,
-        value_at,
-        scale,
-        half_steepness,
-        window,
-        lean,
-    ):
-        i, f = types.intp, types.float32
-        signature = types.none(activations, i, work, i, i, i, i, i, i, i, i, f, f, f, f)
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            kinds, array = signature.args, args[2]
-
-            def read(index: int) -> Any:
-                return load(context, builder, kinds[2], array, args[index])
-
-            def write(index: int, lanes: Any) -> None:
-                store(context, builder, kinds[2], array, args[index], lanes)
-
-            scale, half_steepness, window, lean = (spread(builder, args[k]) for k in range(11, 15))
-            a = load(context, builder, kinds[0], args[0], args[1])
-            decision, slope = _decide(quantizer, a, scale, half_steepness, window)
-            if general:
-                up, down = exp_both_ways(decision)
-                right = up * read(6)
-                norm = right + down * read(5)
-                p_right = right / norm
-                write(9, norm)
-            else:
-                p_right = decision * lean + 0.5
-            value = read(3) + p_right * (read(4) - read(3))
-            if slope is not None:
-                write(7, slope)
-            write(8, p_right)
-            write(10, value)
-            return context.get_dummy_value()
-
-        return signature, codegen
-
-    return upward
-
-
-def _downward(form: int, has_slope: bool) -> Any:
-    """Code for one node of the top-down sweep: its gradient, and the reach of its children."""
-
-    @intrinsic
-    def downward(  # type: ignore[no-untyped-def]
-        _typing,
-        activations,
-        at,
-        work,
-        low,
-        high,
-        slope_at,
-        right_at,
-        reach_at,
-        reach_low,
-        reach_high,
-        root_at,
-    ):
-        i = types.intp
-        signature = types.none(activations, i, work, i, i, i, i, i, i, i, i)
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            kinds, array = signature.args, args[2]
-
-            def read(index: int) -> Any:
-                return load(context, builder, kinds[2], array, args[index])
-
-            low, high, reach = read(3), read(4), read(7)
-            right = reach * read(6)
-            left = reach - right
-            if form == SUM:
-                mean = read(10)
-                gradient = right * (high - mean) - left * (low - mean)
-            else:
-                gradient = reach * (high - low) * 0.5
-            if has_slope:
-                gradient = gradient * read(5)
-            store(context, builder, kinds[2], array, args[8], left)
-            store(context, builder, kinds[2], array, args[9], right)
-            store(context, builder, kinds[0], args[0], args[1], gradient)
-            return context.get_dummy_value()
-
-        return signature, codegen
-
-    return downward
-
-
-_up_margin, _up_sign, _up_given = (_upward(q, True) for q in (MARGIN, SIGN, GIVEN))
-_up_margin_lean, _up_sign_lean, _up_given_lean = (_upward(q, False) for q in (MARGIN, SIGN, GIVEN))
-_down_sum, _down_product = _downward(SUM, True), _downward(PRODUCT, True)
-_down_sum_given, _down_product_given = _downward(SUM, False), _downward(PRODUCT, False)
 
 
 @njit(nogil=True, cache=True)
@@ -268,17 +148,17 @@ def tree_gradient(
             z, v = norms + n * WIDTH, values + n * WIDTH
             A, W, h, w = activations, work, half, window
             if general and margin:
-                _up_margin(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
+                up_margin(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
             elif general and given:
-                _up_given(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
+                up_given(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
             elif general:
-                _up_sign(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
+                up_sign(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
             elif margin:
-                _up_margin_lean(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
+                up_margin_lean(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
             elif given:
-                _up_given_lean(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
+                up_given_lean(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
             else:
-                _up_sign_lean(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
+                up_sign_lean(A, at, W, low, high, zl, zr, s, p, z, v, scale, h, w, lean)
         for j in range(WIDTH):
             work[norms + j] = 1  # norms are no longer needed: their place takes the reach
         for n in range(nodes):
@@ -291,13 +171,13 @@ def tree_gradient(
             s, p, z = slopes + n * WIDTH, rights + n * WIDTH, norms + n * WIDTH
             A, W = activations, work
             if how.form == SUM and not given:
-                _down_sum(A, at, W, low, high, s, p, z, rl, rr, values)
+                down_sum(A, at, W, low, high, s, p, z, rl, rr, values)
             elif how.form == SUM:
-                _down_sum_given(A, at, W, low, high, s, p, z, rl, rr, values)
+                down_sum_given(A, at, W, low, high, s, p, z, rl, rr, values)
             elif not given:
-                _down_product(A, at, W, low, high, s, p, z, rl, rr, values)
+                down_product(A, at, W, low, high, s, p, z, rl, rr, values)
             else:
-                _down_product_given(A, at, W, low, high, s, p, z, rl, rr, values)
+                down_product_given(A, at, W, low, high, s, p, z, rl, rr, values)
 
 
 @njit(nogil=True, cache=True)
