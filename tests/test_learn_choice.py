@@ -195,7 +195,8 @@ def test_what_is_kept_was_judged_by_all_folds_and_is_the_best_of_those(seed, mon
     monkeypatch.setattr(choice, "_NOISES", (1.0,))
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(100, 3)).astype(np.float32)
-    rows = Table(X, np.eye(2)[rng.integers(2, size=100)], np.ones(100), True)
+    hints = (X[:, 0] + 0.7 * rng.normal(size=100) > 0).astype(int)
+    rows = Table(X, np.eye(2)[hints], np.ones(100), True)
     chosen = choose(rows, None, seed)
     whole = [plan for plan, losses in chosen.losses.items() if len(losses) == 5]
     assert chosen.plan == min(whole, key=chosen.score)
@@ -217,6 +218,13 @@ def test_layers_that_lead_on_the_first_folds_are_judged_by_the_others(monkeypatc
     assert [0.0001, 0.0001, 9.0, 9.0, 9.0] in judged  # and no other goes beyond the first two
     assert sorted(map(len, judged))[:-1] == [2] * (len(judged) - 1)
     assert chosen.plan.max_depth == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_is_answered_by_a_constant(seed):
+    rng = np.random.default_rng(seed)
+    X, noise = rng.normal(size=(150, 20)).astype(np.float32), rng.normal(size=(150, 1))
+    assert choose(Table(X, noise, np.ones(150), False), None, seed).plan == Plan()
 
 
 # What it tells

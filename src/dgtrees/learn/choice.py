@@ -250,8 +250,17 @@ class _Search:
         leader = self.choice.best(lambda plan: plan == best or plan.max_depth > 0, few)
         if len(self.choice.losses[leader]) < len(self.folds):
             self.judge(partial(_Fold.layered, plan=leader), few, None)
-        self.choice.plan = self._best(lambda plan: True)
+        best = self._best(lambda plan: True)
+        self.choice.plan = best if self._says_something(best) else Plan()
         return self.choice
+
+    def _says_something(self, best: Plan) -> bool:
+        """Whether a plan beats a constant by more than chance: of many plans, one seems to."""
+        constant = self.choice.losses.get(Plan(), [])
+        if len(constant) < _FOLDS[0][1]:  # only small tables have folds enough to tell
+            return True
+        gain = np.array(constant) - np.array(self.choice.losses[best])
+        return bool(gain.mean() > 2.0 * gain.std(ddof=1) / np.sqrt(len(gain)))
 
 
 def choose(
