@@ -133,3 +133,26 @@ def test_the_report_was_written_from_these_records(tmp_path):
         lines = [line for line in there.splitlines() if not line.startswith("![")]
         without_pictures = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"
         assert path.read_text() == without_pictures, "run dgt paper report"
+
+
+ORDINARY = {
+    "CART, tuned": "CART",
+    "logistic or ridge regression, tuned": "Linear",
+    "random forest of 300": "Random forest",
+    "XGBoost": "XGBoost",
+    "LightGBM": "LightGBM",
+}
+
+
+@pytest.mark.parametrize("said", ORDINARY)
+def test_readme_compares_ordinary_tables_as_the_page_does(said):
+    page = (ROOT / "docs" / "comparison.md").read_text().split("## Files as they come")[0]
+    (mine,) = rows((ROOT / "README.md").read_text(), said)
+    theirs, ours = rows(page, ORDINARY[said]), rows(page, "DGT")
+    counts = next(row for row in theirs if row[0].isdigit())
+    ranks, own_ranks = (
+        next(row for row in some if re.fullmatch(r"\d\.\d\d", row[0])) for some in (theirs, ours)
+    )
+    assert mine[:3] == counts[:3]
+    assert [part.strip(" *") for part in mine[3].split(",")] == [own_ranks[3], ranks[3]]
+    assert [part.strip(" *") for part in mine[4].split(",")] == [own_ranks[0], ranks[0]]
