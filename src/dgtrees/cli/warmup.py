@@ -108,7 +108,7 @@ def _arrays(X: np.ndarray) -> Iterator[np.ndarray]:
 
 def _fit(model: Any) -> None:
     X, y = _rows()
-    model.fit(X, y).predict(X)
+    model.fit(X, y, X_val=X, y_val=y).predict(X)
     forest = model.model_.forest
     fitted = forest.trees[0] if model.model_.alone else forest
     _ask(model, fitted, X)
