@@ -22,7 +22,8 @@ from benchmarks.speed.sides import OTHER, OURS, Side, sides
 from benchmarks.speed.timing import Times
 from benchmarks.speed.training_tables import FITS, STEPS, TrainingTable, training_table
 from dgtrees.learn.layout import Layout, make_layout
-from dgtrees.learn.recipe import RECIPES, Recipe, hidden_widths
+from dgtrees.learn.recipe import RECIPES, Recipe
+from dgtrees.learn.widths import hidden_widths
 from dgtrees.paper.catalog import CATALOG, status
 from dgtrees.tree.topology import child_pointers
 

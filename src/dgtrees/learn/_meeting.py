@@ -22,10 +22,11 @@ __all__ = ["AVAILABLE", "meet", "new_meeting"]
 AVAILABLE = os.name == "posix"
 """Whether threads can wait here: the two functions of the C library that it takes are POSIX's."""
 
-_SPINS = 4_000
-_YIELDS = 50
+_SPINS = 100_000
+_YIELDS = 200
 _NAP = 50
-"""Rounds of spinning, then of yielding; then naps of so many microseconds."""
+"""Rounds of spinning, about a tenth of a millisecond, then of yielding; then naps of so many
+microseconds. With 4,000 rounds of spinning two threads gain 4 % on Letter instead of 29."""
 
 _ARRIVED, _ROUND = 0, 8
 """Places of the two counters, on cache lines of their own."""
