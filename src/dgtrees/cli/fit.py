@@ -188,7 +188,7 @@ def _summary(result: dict[str, Any]) -> str:
         f"learnt from {result['rows']:,} rows, {result['features']} columns, {what}, in "
         f"{result['seconds']:.1f} s",
         *([f"chosen on held-out rows: {result['chosen']}"] if "chosen" in result else []),
-        f"{_kind(result)} of depth {result['depth']} with {result['leaves']:,} leaves: "
+        f"{_kind(result)} of depth {result['depth']} with {_leaves(result['leaves'])}: "
         f"{result['model']}",
     ]
     names = ("accuracy", "rmse", "log-loss", "r2")
@@ -197,6 +197,10 @@ def _summary(result: dict[str, Any]) -> str:
         if key in result:
             lines.insert(-1, f"{where} {name}: {said(result[key])}")
     return "\n".join(lines)
+
+
+def _leaves(count: int) -> str:
+    return "one leaf" if count == 1 else f"{count:,} leaves"
 
 
 def _kind(result: dict[str, Any]) -> str:
