@@ -150,7 +150,7 @@ def lower_gradients(blas, P, G, layout, buffers):
 
 @njit(nogil=True, cache=True)
 def leaf_gradients(G, layout, buffers, q, rows):
-    """Slice q of the leaves' gradients; rows in order."""
+    """Slice q of the leaves' gradients, the first with the output bias's; rows in order."""
     d, K, leaves = layout.n_features, layout.n_outputs, layout.left.shape[0] + 1
     first, last = q * leaves // layout.slices, (q + 1) * leaves // layout.slices
     for i in range(layout.leaves_at + first * K, layout.leaves_at + last * K):
@@ -158,6 +158,8 @@ def leaf_gradients(G, layout, buffers, q, rows):
     if layout.linear:
         for i in range(layout.slopes_at + first * K * d, layout.slopes_at + last * K * d):
             G[i] = 0
+    if q == 0 and layout.output_bias_at >= 0:
+        G[layout.output_bias_at] = buffers.slopes[: rows * K].sum()
     for i in range(rows):
         leaf = buffers.leaves[i]
         if first <= leaf < last:

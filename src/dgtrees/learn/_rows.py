@@ -77,6 +77,8 @@ def answer(P, layout, buffers, first, rows):
         buffers.leaves[i] = leaf
         for k in range(K):
             output = P[layout.leaves_at + leaf * K + k]
+            if layout.output_bias_at >= 0:
+                output += P[layout.output_bias_at]
             if layout.linear:
                 u = P[layout.slopes_at + (leaf * K + k) * d :]
                 x = buffers.inputs[i * (d + 1) :]
