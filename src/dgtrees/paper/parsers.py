@@ -316,11 +316,12 @@ PARSERS: dict[str, Callable[[FileSource], Parts]] = {
     "ailerons": ailerons,
     "abalone": abalone,
     "compactiv": compactiv,
-    "authors_shuffle": authors_shuffle,
     "ctslice": ctslice,
     "pdbbind": pdbbind,
     "yearpred": yearpred,
     "mslr": mslr,
     "yahoo": yahoo,
+    "abalone_shuffles": authors_shuffle,
+    "compactiv_shuffles": authors_shuffle,
 }
 """Every parser by the name that data_sets.toml has for it."""

@@ -43,7 +43,7 @@ def run(cell: Cell, folder: Path) -> dict[str, Any]:
         "metric": known.metric,
         "rows": list(data.rows),
         "settings": cell.fixed | choice["settings"],
-        "recipe": describe_preset(known.task, cell.fixed) if cell.kind in TREES else {},
+        "recipe": describe_recipe(cell),
         "choice": choice,
         "scores": {name: _to_json(value) for name, value in scores.items()},
         "details": found,
@@ -58,6 +58,11 @@ def run(cell: Cell, folder: Path) -> dict[str, Any]:
             "memory_added_mb": _measure_memory() - memory,
         },
     }
+
+
+def describe_recipe(cell: Cell) -> dict[str, Any]:
+    """The recipe that a cell's settings are changes of, where it trains by one."""
+    return describe_preset(facts(cell.dataset).task, cell.fixed) if cell.kind in TREES else {}
 
 
 class _Trial:
