@@ -76,7 +76,11 @@ def test_every_set_has_a_parser_of_its_name():
         ("{ name", '{ instead = "other", name', "instead of toy.csv of data set 'toy' must be one"),
         (', url = "https://example.org/toy.csv"', "", "must have by_hand where a file has no url"),
         ("files = [", "files = [] #", "must have files of different names"),
-        ("files = [", "file_per_shuffle = true\nshuffles = 2\nfiles = [", "a file for every shuffle"),
+        (
+            "files = [",
+            "file_per_shuffle = true\nshuffles = 2\nfiles = [",
+            "must have a file for every shuffle, got 1",
+        ),
     ],
 )
 def test_an_entry_that_cannot_be_meant_is_refused_in_one_line(tmp_path, old, new, message):

@@ -199,7 +199,7 @@ def test_the_authors_shuffles(tmp_path, monkeypatch):
     (X_train, y_train), (X_test, y_test) = parsers.authors_shuffle(source).pairs
     assert np.array_equal(X_train, X[:8]) and np.array_equal(X_test, X[8:])
     assert np.array_equal(y_train, y[:8]) and np.array_equal(y_test, y[8:])
-    with pytest.raises(DataError, match="abalone0.npz, abalone2.npz"):
+    with pytest.raises(DataError, match=r"abalone0\.npz, abalone2\.npz"):
         load("abalone_shuffles", 1, folder=tmp_path)  # a set has all of its shuffles
     write_shuffle(tmp_path, X_train=X, y_train=y, X_test=X)
     with pytest.raises(DataError, match="X_train, y_train, X_test, y_test, got X_test, X_train"):

@@ -8,13 +8,12 @@ classification and one for all regression tasks (docs/decisions.md has the figur
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf, isfinite
-from numbers import Integral, Real
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dgtrees.errors import Problems
+from dgtrees.learn.recipe_checks import QUANTIZER_NAMES, TORCH_QUANTIZERS, check_recipe
 
 if TYPE_CHECKING:
     from dgtrees.learn.losses import Loss
@@ -27,69 +26,11 @@ __all__ = [
     "Recipe",
 ]
 
-TORCH_QUANTIZERS = ("lsq", "annealed")
-"""Of the paper's ablation: trained by `nn`, not by the compiled engine."""
-
-QUANTIZER_NAMES = ("sign", "scaled_sign", "margin", *TORCH_QUANTIZERS)
-
 POLISH_PASSES = 10
 """Passes of refine="polish" where a recipe has none of its own; few trees take more."""
 
-_ABOVE_0 = 5e-324
-
 _TRIED_ROWS = 500
 """With fewer rows, those held out are too few to tell one try from another."""
-
-_CHOICES = {
-    "quantizer": QUANTIZER_NAMES,
-    "path": ("sum", "product"),
-    "optimizer": ("adamw", "rmsprop", "sgd"),
-    "schedule": ("cosine", "constant"),
-    "anneal_schedule": ("linear", "log"),
-    "scaling": ("standard", "absolute"),
-    "target_scaling": ("standard", "range"),
-    "start": ("random", "uniform", "pair"),
-}
-_FLAGS = ("layer_biases", "output_bias", "penalize_biases")
-
-# Whether a whole number, the least value, and the value it must stay below.
-_RANGES = {
-    "n_layers": (True, 1, inf),
-    "softmax_scale": (False, _ABOVE_0, inf),
-    "anneal_start": (False, _ABOVE_0, inf),
-    "anneal_stop": (False, _ABOVE_0, inf),
-    "local_after": (False, 0, inf),
-    "learning_rate": (False, _ABOVE_0, inf),
-    "leaf_learning_rate": (False, _ABOVE_0, inf),
-    "reference_features": (True, 1, inf),
-    "reference_rows": (True, 1, inf),
-    "momentum": (False, 0, 1),
-    "epsilon": (False, _ABOVE_0, inf),
-    "least_rate": (False, 0, 1),
-    "weight_decay": (False, 0, inf),
-    "restarts": (True, 0, inf),
-    "clip": (False, 0, inf),
-    "batch_size": (True, 1, inf),
-    "min_batches": (True, 1, inf),
-    "epochs": (True, 1, inf),
-    "steps": (True, 1, inf),
-    "min_epochs": (True, 1, inf),
-    "max_epochs": (True, 1, inf),
-    "max_steps": (True, 1, inf),
-    "l1": (False, 0, inf),
-    "l2": (False, 0, inf),
-    "input_noise": (False, 0, inf),
-    "relative_noise": (False, 0, inf),
-    "label_smoothing": (False, 0, 1),
-    "averaging": (False, 0, 1),
-    "select_after": (False, 0, 1),
-    "tries": (True, 1, inf),
-    "max_tried_steps": (True, 1, inf),
-    "patience": (True, 1, inf),
-    "refit_strength": (False, 0, inf),
-    "polish": (True, 0, inf),
-}
-_OPTIONAL = {"reference_features", "reference_rows", "epochs", "patience", "refit_strength"}
 
 
 @dataclass(frozen=True)
@@ -224,32 +165,7 @@ class Recipe:
     polish: int = 0
 
     def __post_init__(self) -> None:
-        problems = Problems()
-        for name, allowed in _CHOICES.items():
-            given = getattr(self, name)
-            problems.require(
-                given in allowed, f"{name} must be one of {', '.join(allowed)}, got {given!r}"
-            )
-        for name in _FLAGS:
-            given = getattr(self, name)
-            problems.require(
-                isinstance(given, bool | np.bool_), f"{name} must be True or False, got {given!r}"
-            )
-        for name, (whole, least, below) in _RANGES.items():
-            value = getattr(self, name)
-            if value is None and name in _OPTIONAL:
-                continue
-            kind = Integral if whole else Real
-            known = isinstance(value, kind) and not isinstance(value, bool) and isfinite(value)
-            number = "a whole number" if whole else "a number"
-            # A strict bound is written as the smallest number above it.
-            bound = "above 0" if least == _ABOVE_0 else f"of at least {least}"
-            limit = "" if below == inf else f" and below {below}"
-            problems.require(
-                known and least <= value < below,
-                f"{name} must be {number} {bound}{limit}, got {value!r}",
-            )
-        problems.settle()
+        check_recipe(self)
 
     def node_rate(self, rows: int, features: int) -> float:
         """Learning rate of the nodes for so many rows of so many features.

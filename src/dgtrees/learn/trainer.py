@@ -64,9 +64,7 @@ class Trainer:
     ) -> None:
         self.recipe, self.n_classes, self.seed = recipe, n_classes, seed
         self.processes = processes
-        self.standard = Standard(
-            first, n_classes, recipe.scaling, processes, recipe.target_scaling
-        )
+        self.standard = Standard(first, n_classes, recipe.scaling, processes, recipe.target_scaling)
         outputs = self.standard.outputs
         width = first.X.shape[1]
         self.max_depth = max_depth
