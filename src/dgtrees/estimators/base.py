@@ -238,7 +238,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         check_size(self._height, self._leaf, train.X.shape[1], self._outputs_per_leaf)
         engine = None
         if recipe.quantizer in TORCH_QUANTIZERS:
-            from dgtrees.nn.descent import LayerDescent  # the only fit that needs torch
+            from dgtrees.nn.layer_descent import LayerDescent  # the only fit that needs torch
 
             engine = LayerDescent
         trainer = Trainer(

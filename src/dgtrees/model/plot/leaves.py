@@ -10,7 +10,7 @@ from scipy.special import softmax
 from dgtrees.model.model import Model
 from dgtrees.model.plot.canvas import GREY, class_colors, number
 from dgtrees.model.plot.drawing import TOP, Drawing
-from dgtrees.model.plot.layout import Place
+from dgtrees.model.plot.places import Place
 from dgtrees.model.text import count_leaves
 from dgtrees.tree.leaf import outputs_at
 from dgtrees.tree.topology import means_below, position

@@ -11,8 +11,8 @@ from typing import Any
 
 from dgtrees.model.model import model_of
 from dgtrees.model.plot.drawing import Drawing
-from dgtrees.model.plot.layout import layout
 from dgtrees.model.plot.leaves import LeafTable
+from dgtrees.model.plot.places import place_all
 
 __all__ = ["plot_tree"]
 
@@ -84,7 +84,7 @@ def plot_tree(
     classes = seen.class_names(class_names)
     drawing = Drawing(
         tree,
-        layout(tree, READABLE_DEPTH if max_depth is None else max_depth),
+        place_all(tree, READABLE_DEPTH if max_depth is None else max_depth),
         rows,
         filled and classes is not None,
         ax,
