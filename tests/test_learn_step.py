@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import reference
 from dgtrees.learn import _layers, _meeting, _step, layout
-from dgtrees.learn._blas import SGEMM
 from dgtrees.learn.layout import make_buffers, node_arrays
 from dgtrees.learn.losses import gradient_of_rows
 from dgtrees.learn.recipe import Recipe
@@ -51,10 +50,10 @@ def one_gradient(run, rows):
         array[:] = np.nan if array.dtype.kind == "f" else 1  # no matter what was there before
     inputs = buffers.inputs[: count * (d + 1)].reshape(count, d + 1)
     inputs[:, :d], inputs[:, d] = rows.X, 1
-    _step.forward(SGEMM, P, places, buffers, how, count, _meeting.new_meeting())
+    _step.forward(P, places, buffers, how, count, _meeting.new_meeting())
     outputs = buffers.outputs[: count * K].reshape(count, K).copy()
     buffers.slopes[: count * K].reshape(count, K)[:] = loss_slopes(run, rows)(outputs)
-    _step.backward(SGEMM, P, run.gradient, places, buffers, how, count)
+    _step.backward(P, run.gradient, places, buffers, how, count, _meeting.new_meeting())
     return outputs, run.gradient
 
 
@@ -160,7 +159,7 @@ def test_hard_nodes_are_the_layers_multiplied_out():
         run = begun(made("sum", hidden), plain_rows(10))
         places, P = run.layout, run.descent.parameters.values
         products = np.empty(int(places.products_at[-1]) + 1, np.float32)
-        nodes = _layers.hard_nodes(SGEMM, P, places, products).reshape(15, 5)
+        nodes = _layers.hard_nodes(run.buffers.spare[0], P, places, products).reshape(15, 5)
         weights, bias = node_arrays(places, P)
         np.testing.assert_allclose(nodes, np.column_stack([weights, bias]), atol=1e-5)
 
@@ -203,7 +202,7 @@ def threaded_epoch(recipe, rows, threads, **options):
     for epoch in (1, 2):
         counters = _meeting.new_meeting()
         told = (
-            *(SGEMM, rows.X, classes, values, weights, offsets, rows.order(0, epoch)),
+            *(rows.X, classes, values, weights, offsets, rows.order(0, epoch)),
             *(run.pool, run._noise_places(epoch, steps)),
             *(P.values, run.gradient, P.first, P.second, P.average),
             *(run.layout, run.buffers, run._settings(1), *run._rates(epoch, steps)),

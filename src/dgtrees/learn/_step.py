@@ -3,7 +3,7 @@
     multiply out   the first layers' product, by slices of nodes
     rows           by blocks of rows: activations, leaves, loss, the tree's gradient
     weights        by slices of nodes: gradients of the layers and of the leaves
-    lower layers   the rest of the chain, by one thread
+    lower layers   the rest of the chain: its highest layer by slices, the others by one thread
     update         the optimiser, by parts of the flat vector
 
 Between phases threads `meet`. Blocks and slices are those of the `Layout`, whatever the number of
@@ -85,35 +85,35 @@ def _update_part(
 
 
 @njit(nogil=True, cache=True)
-def forward(blas, P, layout, buffers, how, rows, counters):
+def forward(P, layout, buffers, how, rows, counters):
     """Outputs of the `rows` rows in `buffers.inputs`, by one thread."""
-    D, size = layout.n_features + 1, layout.block_rows
+    D, size, spare = layout.n_features + 1, layout.block_rows, buffers.spare[0]
     padded = -(-rows // 16) * 16
     for i in range(rows * D, padded * D):
         buffers.inputs[i] = 0
-    multiply_out(blas, P, layout, buffers, 0, 1, counters)
+    multiply_out(spare, P, layout, buffers, 0, 1, counters)
     for block in range(-(-rows // size)):
         first = block * size
         count = min(size, rows - first)
-        activate(blas, P, layout, buffers, first, min(size, padded - first))
+        activate(spare, P, layout, buffers, first, min(size, padded - first))
         if how.scaled:
             buffers.sizes[block] = sum_of_sizes(layout, buffers, first, count)
         answer(P, layout, buffers, first, count)
 
 
 @njit(nogil=True, cache=True)
-def backward(blas, P, G, layout, buffers, how, rows):
+def backward(P, G, layout, buffers, how, rows, counters):
     """After `forward`: the gradient of all parameters from the loss's at the outputs."""
-    size, padded = layout.block_rows, -(-rows // 16) * 16
+    size, padded, spare = layout.block_rows, -(-rows // 16) * 16, buffers.spare[0]
     decisions = scaled(how, layout, buffers, rows)
     for block in range(-(-rows // size)):
         first = block * size
         count, filled = min(size, rows - first), min(size, padded - first)
-        backward_rows(blas, P, layout, buffers, first, count, filled, decisions, buffers.work[0])
+        backward_rows(spare, P, layout, buffers, first, count, filled, decisions, buffers.work[0])
     for q in range(layout.slices):
-        layer_gradients(blas, P, G, layout, buffers, q, padded)
+        layer_gradients(spare, P, G, layout, buffers, q, padded)
         leaf_gradients(G, layout, buffers, q, rows)
-    lower_gradients(blas, P, G, layout, buffers)
+    lower_gradients(spare, P, G, layout, buffers, 0, 1, counters)
 
 
 @njit(nogil=True, cache=True)
@@ -125,7 +125,6 @@ def update_all(P, G, M, V, average, layout, how, rate, leaf_rate, step, share, l
 
 @njit(nogil=True, cache=True)
 def epoch(
-    blas,
     X,
     classes,
     values,
@@ -157,12 +156,12 @@ def epoch(
     `averaged` of them in this run.
     """
     n, K, D = order.shape[0], layout.n_outputs, layout.n_features + 1
-    size, work = layout.block_rows, buffers.work[thread]
+    size, work, spare = layout.block_rows, buffers.work[thread], buffers.spare[thread]
     step = 0
     for start in range(0, n, how.batch_size):
         rows = min(how.batch_size, n - start)
         padded, blocks = -(-rows // 16) * 16, -(-rows // size)
-        multiply_out(blas, P, layout, buffers, thread, threads, counters)
+        multiply_out(spare, P, layout, buffers, thread, threads, counters)
         for half in range(2 if how.scaled else 1):
             if half == 1:
                 meet(counters, threads)  # the size of decisions is a mean over the whole batch
@@ -193,7 +192,7 @@ def epoch(
                         else:
                             for k in range(K):
                                 buffers.values[i * K + k] = values[row, k]
-                    activate(blas, P, layout, buffers, first, filled)
+                    activate(spare, P, layout, buffers, first, filled)
                     if how.scaled:
                         buffers.sizes[block] = sum_of_sizes(layout, buffers, first, count)
                         continue
@@ -215,15 +214,17 @@ def epoch(
                     how.smoothing,
                     buffers.slopes,
                 )
-                backward_rows(blas, P, layout, buffers, first, count, filled, decisions, work)
+                backward_rows(spare, P, layout, buffers, first, count, filled, decisions, work)
         meet(counters, threads)
         for q in range(thread, layout.slices, threads):
-            layer_gradients(blas, P, G, layout, buffers, q, padded)
+            layer_gradients(spare, P, G, layout, buffers, q, padded)
             leaf_gradients(G, layout, buffers, q, rows)
         meet(counters, threads)
-        if layout.prefix > 1 or how.penalized:
+        if layout.prefix > 1:
+            lower_gradients(spare, P, G, layout, buffers, thread, threads, counters)
+            meet(counters, threads)
+        if how.penalized:
             if thread == 0:
-                lower_gradients(blas, P, G, layout, buffers)
                 _finish_gradient(P, G, layout, how, limits)
             meet(counters, threads)
         rate, leaf_rate = rates[step], leaf_rates[step]

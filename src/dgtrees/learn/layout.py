@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dgtrees.learn._products import spare_size
 from dgtrees.tree.gradient import WIDTH, scratch_size
 
 __all__ = ["Buffers", "Layout", "leaf_arrays", "make_buffers", "make_layout", "node_arrays"]
@@ -52,7 +53,7 @@ class Layout(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Scratch space of a step, shared by its threads but for `work`, of which each has a row.
+    """Scratch space of a step, shared by its threads but for `work` and `spare`, where each has a row.
 
     A batch's rows `inputs`, its targets and weights; products of layers and their gradients;
     activations of layers (the last are the nodes') and their gradients; outputs of rows and the
@@ -65,7 +66,6 @@ class Buffers(NamedTuple):
     weights: np.ndarray
     products: np.ndarray
     product_gradients: np.ndarray
-    partial: np.ndarray
     hidden: np.ndarray
     hidden_gradients: np.ndarray
     outputs: np.ndarray
@@ -74,6 +74,7 @@ class Buffers(NamedTuple):
     losses: np.ndarray
     sizes: np.ndarray
     work: np.ndarray
+    spare: np.ndarray
 
 
 def make_layout(
@@ -144,7 +145,6 @@ def make_buffers(layout: Layout, threads: int) -> Buffers:
     nodes, leaves = len(layout.left), len(layout.left) + 1
     blocks = -(-rows // layout.block_rows)
     multiplied = int(widths[1:prefix].sum()) * D
-    below = int(widths[prefix - 2]) * D if prefix > 1 else 0
     scores = leaves * layout.block_rows * (1 + (K if layout.linear else 0))
 
     def single(size: int) -> np.ndarray:
@@ -156,8 +156,7 @@ def make_buffers(layout: Layout, threads: int) -> Buffers:
         values=single(rows * K),
         weights=single(rows),
         products=single(multiplied),
-        product_gradients=single(multiplied + below),
-        partial=single(layout.slices * below),
+        product_gradients=single(multiplied),
         hidden=single(int(widths[prefix - 1 :].sum()) * rows),
         hidden_gradients=single(int(widths[prefix - 1 : -1].sum()) * rows),
         outputs=single(rows * K),
@@ -166,6 +165,20 @@ def make_buffers(layout: Layout, threads: int) -> Buffers:
         losses=np.zeros(blocks),
         sizes=np.zeros(blocks),
         work=np.zeros((threads, scratch_size(nodes) + scores), dtype=np.float32),
+        spare=np.zeros((threads, _largest_spare(layout)), dtype=np.float32),
+    )
+
+
+def _largest_spare(layout: Layout) -> int:
+    """Scratch space for any product of a step: of layers, of rows with them, of leaves."""
+    D, K, leaves = layout.n_features + 1, layout.n_outputs, len(layout.left) + 1
+    rows, block, widest = layout.batch_rows, layout.block_rows, int(layout.widths.max())
+    below = int(layout.widths[:-1].max(initial=1))
+    scored = leaves * (K if layout.linear else 1)
+    return max(
+        spare_size(widest, block, max(D, below)),
+        spare_size(scored, block, max(D, K)),
+        spare_size(max(widest, D), max(D, below), max(rows, widest)),
     )
 
 
