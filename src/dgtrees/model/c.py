@@ -191,13 +191,12 @@ def _source(parts: Model, name: str, file: str) -> str:
 
 def _functions(parts: Model) -> list[str]:
     columns = parts.columns
-    encode = source.ENCODE
     if not columns:
         encode = source.AS_THEY_ARE
     elif all(column.kind == NUMBER and not column.indicator for column in columns):
         encode = source.FILL
-    elif c_encoding.is_needed(columns):
-        encode = c_encoding.ENCODE
+    else:
+        encode = c_encoding.encoder_code(columns)
     code = [source.DOT, encode]
     code += [source.CATEGORY] if _has_categories(parts) else []
     votes = parts.linear and parts.forest.combine == "vote"
