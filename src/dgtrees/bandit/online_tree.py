@@ -23,8 +23,9 @@ from dgtrees.bandit.policy_file import describe_policy, pack_state, restore_poli
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
 from dgtrees.model.answer import Answer
+from dgtrees.model.facts import Facts
 from dgtrees.model.header import refusing
-from dgtrees.model.model import Facts, HasModel, Model
+from dgtrees.model.model import HasModel, Model
 from dgtrees.schema import choice
 from dgtrees.tables.encoder import Encoder
 from dgtrees.tree.forest import ObliqueForest
