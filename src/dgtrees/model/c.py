@@ -16,7 +16,7 @@ import numpy as np
 
 from dgtrees.model import c_encoding
 from dgtrees.model import c_source as source
-from dgtrees.model.model import Model, model_of
+from dgtrees.model.model import Model, ModelLike, model_of
 from dgtrees.model.text import on_one_line
 from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, UNUSED
 from dgtrees.tables.frames import MISSING
@@ -29,7 +29,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 
 
 def export_c(
-    model: Any, path: str | os.PathLike[str] | None = None, *, name: str | None = None
+    model: ModelLike, path: str | os.PathLike[str] | None = None, *, name: str | None = None
 ) -> tuple[str, str]:
     """A fitted model as C99 that allocates nothing and depends on nothing.
 
@@ -74,7 +74,7 @@ def export_c(
     return texts
 
 
-def c_texts(model: Any, name: str, file: str) -> tuple[str, str]:
+def c_texts(model: ModelLike, name: str, file: str) -> tuple[str, str]:
     """Source and header, for files called `file` .c and .h."""
     if not _IDENTIFIER.fullmatch(name):
         raise ValueError(

@@ -29,7 +29,7 @@ from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.inputs import check_row, check_rows
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["HasModel", "Model", "forest_of", "model_of"]
+__all__ = ["HasModel", "Model", "ModelLike", "forest_of", "model_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,7 +301,11 @@ class HasModel:
     model_: Model
 
 
-def model_of(thing: Any) -> Model:
+ModelLike = Model | HasModel | ObliqueTree | ObliqueForest
+"""What is explained, drawn and exported: a model, what has one, or bare trees."""
+
+
+def model_of(thing: ModelLike) -> Model:
     """The model of an estimator or policy, or a tree or forest as a model.
 
     Raises

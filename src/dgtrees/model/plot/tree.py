@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dgtrees.model.model import model_of
+from dgtrees.model.model import ModelLike, model_of
 from dgtrees.model.plot.drawing import Drawing
 from dgtrees.model.plot.leaves import LeafTable
 from dgtrees.model.plot.places import place_all
@@ -21,7 +21,7 @@ READABLE_DEPTH = 6
 
 
 def plot_tree(
-    model: Any,
+    model: ModelLike,
     *,
     max_depth: int | None = None,
     feature_names: Sequence[str] | None = None,
