@@ -116,7 +116,8 @@ def _transpose(B, b, ldb, n, k, T, t, ldt):
         x = min(i, n - WIDTH)
         for j in range(0, k, WIDTH):
             y = min(j, k - WIDTH)
-            _transpose_square(B, b + x * ldb + y, ldb, T, t + y * ldt + x, ldt)
+            place, to = b + x * ldb + y, t + y * ldt + x
+            _transpose_square(B, place, ldb, T, to, ldt)  # type: ignore[call-arg]
 
 
 @njit(nogil=True, cache=True)
