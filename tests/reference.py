@@ -7,7 +7,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgtrees.tree.topology import ancestors, sides
+from dgtrees.tree.topology import n_leaves
+
+
+def ancestors(height: int) -> np.ndarray:
+    """I(i, l): the node at depth i on the way to leaf l, in level order; shape (height, leaves).
+
+    >>> ancestors(2)
+    array([[0, 0, 0, 0],
+           [1, 1, 2, 2]])
+    """
+    leaf = np.arange(n_leaves(height))
+    depth = np.arange(height)[:, None]
+    return 2**depth - 1 + (leaf[None, :] >> (height - depth))
+
+
+def sides(height: int) -> np.ndarray:
+    """S(i, l): +1 where leaf l lies right of its ancestor at depth i, else -1.
+
+    >>> sides(2)
+    array([[-1, -1,  1,  1],
+           [-1,  1, -1,  1]])
+    """
+    leaf = np.arange(n_leaves(height))
+    depth = np.arange(height)[:, None]
+    return 2 * ((leaf[None, :] >> (height - 1 - depth)) & 1) - 1
 
 
 def algorithm_2(x: np.ndarray, W: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,8 +9,8 @@ import torch
 from dgtrees.errors import StateError
 from dgtrees.learn.recipe import Recipe
 from dgtrees.nn import loop
-from dgtrees.nn.losses import squared
-from dgtrees.nn.rows import TensorRows
+from dgtrees.nn.tensor_losses import squared
+from dgtrees.nn.tensor_rows import TensorRows
 from dgtrees.nn.validation import evaluate
 from nn_rows import descent, rows
 

@@ -58,7 +58,7 @@ class Layout(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Scratch space of a step, shared by its threads but for `work` and `spare`, where each has a row.
+    """Scratch space of a step, shared by its threads; each has a row of `work` and of `spare`.
 
     A batch's rows `inputs`, its targets and weights; products of layers and their gradients;
     activations of layers (the last are the nodes') and their gradients; outputs of rows and the

@@ -1,7 +1,6 @@
-"""C that encodes rows with dates, target statistics and columns that are not used.
+"""C that encodes rows of any columns; numbers without indicators do with less (`c_source.FILL`).
 
-Models of numbers and of categories with columns of their own do with less (`c_source.ENCODE`). In a
-row of numbers, a date is its seconds since 1970-01-01 00:00.
+In a row of numbers, a date is its seconds since 1970-01-01 00:00.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ import numpy as np
 from dgtrees.tables.dates import PARTS
 from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, UNUSED, Column
 
-__all__ = ["ENCODE", "READ_CATEGORY", "encoding_arrays", "is_needed"]
+__all__ = ["READ_CATEGORY", "encoder_code", "encoding_arrays"]
 
 _KINDS = (NUMBER, CATEGORY, DATE, UNUSED)
 
-ENCODE = """\
+_DATE = """\
 /* The largest whole number that is at most a / b. */
 static double @_quotient(double a, double b)
 {
@@ -49,7 +48,9 @@ static double *@_date(int column, double seconds, double *to)
         *to++ = missing;
     return to;
 }
+"""
 
+_ENCODE = """\
 /* Numbers: the median for a missing value, and an indicator where the column has one.
    Categories: a column of 0 and 1 for each, one for all others where the column has one, and means
    that tell those apart. Columns that are not used take no room. */
@@ -72,13 +73,15 @@ static const double *@_encoded(const double *x, double *room)
                 *to++ = j == own;
             for (j = 0; j < @_mean_count[i]; j++)
                 *to++ = @_means[@_first_mean[i] + code * @_mean_count[i] + j];
-        } else if (@_kind[i] == 2) {
-            to = @_date(i, x[i], to);
-        }
+        }$date
     }
     return room;
 }
 """
+
+_DATE_BRANCH = """ else if (@_kind[i] == 2) {
+            to = @_date(i, x[i], to);
+        }"""
 
 READ_CATEGORY = """\
     if (@_categories[column] >= 0) {
@@ -94,13 +97,15 @@ READ_CATEGORY = """\
 """
 
 
-def is_needed(columns: Sequence[Column]) -> bool:
-    """Whether the shorter code cannot encode these columns."""
-    return any(column.kind in (DATE, UNUSED) or column.outputs for column in columns)
+def encoder_code(columns: Sequence[Column]) -> str:
+    """The code that encodes a row of these columns."""
+    dated = any(column.kind == DATE for column in columns)
+    code = _ENCODE.replace("$date", _DATE_BRANCH if dated else "")
+    return f"{_DATE}\n{code}" if dated else code
 
 
 def encoding_arrays(columns: Sequence[Column]) -> dict[str, np.ndarray]:
-    """What `ENCODE` looks up, besides what `c` writes for every model."""
+    """What that code looks up, besides what `c` writes for every model."""
     used = [[part in column.parts for part in PARTS] for column in columns]
     medians = [dict(zip(column.parts, column.medians, strict=True)) for column in columns]
     means = [np.ravel(column.means) for column in columns]

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 
 from dgtrees.learn.widths import hidden_widths
 from dgtrees.model.answer import Answer, Classes, Values
-from dgtrees.model.model import Facts, Model, forest_of
+from dgtrees.model.facts import Facts
+from dgtrees.model.model import Model, forest_of
 from dgtrees.nn.autograd import HardLeaf, soft_leaves
 from dgtrees.nn.quantizers import QUANTIZERS, Quantizer
 from dgtrees.tree.oblique import ObliqueTree

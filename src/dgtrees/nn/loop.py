@@ -20,10 +20,10 @@ from dgtrees.learn.objective import rank_of
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.result import Callback, TrainingResult
 from dgtrees.nn.layer import TrainableTree
-from dgtrees.nn.losses import Loss, mean_loss, training_loss
 from dgtrees.nn.quantizers import QUANTIZERS, AnnealedSigmoid
-from dgtrees.nn.rows import TensorRows
-from dgtrees.nn.threads import one_torch_thread
+from dgtrees.nn.tensor_losses import Loss, mean_loss, training_loss
+from dgtrees.nn.tensor_rows import TensorRows
+from dgtrees.nn.torch_threads import one_torch_thread
 from dgtrees.nn.validation import BestWeights, evaluate
 
 __all__ = ["fit_tree", "make_layer", "make_optimizer"]
