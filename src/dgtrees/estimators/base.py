@@ -1,4 +1,4 @@
-"""What DGTClassifier and DGTRegressor share: fit, in scikit-learn's interface.
+"""What DGTClassifier and DGTRegressor share: training by gradient descent.
 
 Checks parameters, hands rows to `learn.Trainer`, and delivers the finished `Model`; reading rows is
 `tables`' part, answering `delegation`'s, targets are `target_types`'.
@@ -8,41 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from dgtrees.errors import StateError
-from dgtrees.estimators.callbacks import (
-    CallbackSupportMixin,
-    EpochTasks,
-    progress_bar,
-    tell,
-    with_callbacks,
-)
+from dgtrees.estimators.callbacks import EpochTasks, progress_bar, tell
 from dgtrees.estimators.constructors import TreeParameters
-from dgtrees.estimators.delegation import TreeEstimator
 from dgtrees.estimators.parameters import (
     RECIPE_OVERRIDES,
     check_size,
     checked_recipe,
-    unchanged_on_error,
 )
+from dgtrees.estimators.single_tree import SingleTree
 from dgtrees.learn.auto import fit_automatically
 from dgtrees.learn.recipe import TORCH_QUANTIZERS, Recipe
 from dgtrees.learn.result import TrainingResult
 from dgtrees.learn.trainer import Trainer
 from dgtrees.learn.tries import best_of_tries
 from dgtrees.tables.examples import Examples
-from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["DGTEstimator"]
 
 
-class DGTEstimator(TreeParameters, CallbackSupportMixin, TreeEstimator):
+class DGTEstimator(TreeParameters, SingleTree):
     """Base of the estimators; subclasses say what a target is."""
 
     _task: str
@@ -64,38 +55,6 @@ class DGTEstimator(TreeParameters, CallbackSupportMixin, TreeEstimator):
             )
 
     # Fitting
-
-    @with_callbacks
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: ArrayLike | None = None,
-        y_val: ArrayLike | None = None,
-        sample_weight_val: ArrayLike | None = None,
-    ) -> Self:
-        """Train the tree.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (rows, features)
-            Numbers; DataFrames may also hold strings or categories. Missing values are welcome.
-        y : array-like of shape (rows,) or, for regression, (rows, outputs)
-            Targets.
-        sample_weight : array-like of shape (rows,), optional
-            A weight of 2 is the same as giving the row twice, a weight of 0 as leaving it out.
-        X_val, y_val, sample_weight_val : optional
-            Validation rows: the weights of the epoch that does best on them are kept.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_error(self):
-            self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
-        return self
 
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
@@ -273,44 +232,6 @@ class DGTEstimator(TreeParameters, CallbackSupportMixin, TreeEstimator):
 
     def _class_list(self) -> list | None:
         return None
-
-    def _deliver(
-        self,
-        tree: ObliqueTree,
-        importance: np.ndarray,
-        scale: np.ndarray,
-        leaf_rows: np.ndarray | None,
-        history: dict[str, list[float]],
-        n_iter: int,
-        best_score: float | None,
-    ) -> None:
-        """End the fit: with the model, and nothing else that prediction needs."""
-        features = np.zeros(self.n_features_in_)
-        np.add.at(features, self._encoder.source, importance)
-        self.model_ = self._finished(
-            (tree,),
-            importance=features,
-            scale=scale,
-            leaf_rows=None if leaf_rows is None else (leaf_rows,),
-            history=history,
-            n_iter=int(n_iter),
-            best_score=best_score,
-        )
-
-    @property
-    def history_(self) -> dict[str, list[float]]:
-        """Loss and, with validation rows, scores, an entry an epoch."""
-        return self.model_.facts.scores["history"]
-
-    @property
-    def n_iter_(self) -> int:
-        """Epochs trained."""
-        return self.model_.facts.scores["n_iter"]
-
-    @property
-    def best_score_(self) -> float | None:
-        """Best validation score; None without validation rows."""
-        return self.model_.facts.scores["best_score"]
 
     def _epoch_tasks(self, tree: Callable, n_epochs: int) -> tuple[EpochTasks, ...]:
         if not getattr(self, "_skl_callbacks", None):
