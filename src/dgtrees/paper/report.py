@@ -50,6 +50,7 @@ def write(folder: Path, docs: Path, pictures: bool = True) -> list[Path]:
     lines = [_INTRODUCTION.format(level=LEVEL), *_write_progress(known, folder)]
     all_found = [Findings(experiment, known, made) for experiment in known.values()]
     lines += _write_standing(all_found)
+    lines += _write_reached([found for found in all_found if found.experiment.table in (1, 2)])
     details = ["# Settings and costs of the paper's experiments", "", *_write_costs(made)]
     for found in all_found:
         experiment = found.experiment
@@ -81,6 +82,20 @@ def _write_standing(all_found: list[Findings]) -> list[str]:
         "of their authors, on splits that may differ from those here.",
         "",
         *report_tables.format_table(head, rows),
+    ]
+
+
+def _write_reached(all_found: list[Findings]) -> list[str]:
+    rows = [row for found in all_found for row in report_tables.tabulate_reached(found)]
+    if not rows:
+        return []
+    return [
+        "## The paper's recipe and the paper's figures",
+        "",
+        "Reached means: worse than the paper's mean by two of its deviations at most. Better means",
+        "better than its mean.",
+        "",
+        *report_tables.format_table(["data (height)", "here", "paper", ""], rows),
     ]
 
 

@@ -142,6 +142,25 @@ def tabulate_standing(found: Findings) -> list[list[str]]:
     return rows
 
 
+def tabulate_reached(found: Findings) -> list[list[str]]:
+    """Rows that say whether the paper's recipe reaches the paper's figure: to two deviations."""
+    experiment, rows = found.experiment, []
+    shown = [m for m in experiment.methods.values() if m.fixed.get("recipe") == "paper" and m.paper]
+    for dataset in found.datasets():
+        known, table = facts(dataset), experiment.published.get(dataset, {})
+        for method in shown:
+            here = found.summary(dataset, method.name)
+            if here is None or method.paper not in table:
+                continue
+            mean, sd = table[method.paper]
+            worse = (here.mean - mean) * (1 if known.metric == "rmse" else -1)
+            verdict = "better" if worse < 0 else "reached" if worse <= 2 * sd else "not reached"
+            scored = f"{here.text(known.digits)} ({here.runs()}){found.mark(dataset, method.name)}"
+            published = _format_published(table, method.paper)
+            rows.append([name_data_set(found, dataset), scored, published, verdict])
+    return rows
+
+
 def tabulate_tests(found: Findings) -> list[str]:
     """For each of our rows, the data sets on which it is better or worse than its baselines."""
     experiment, rows = found.experiment, []
