@@ -35,6 +35,7 @@ from dgtrees.learn.recipe import TORCH_QUANTIZERS, Recipe
 from dgtrees.learn.result import TrainingResult
 from dgtrees.learn.trainer import Trainer
 from dgtrees.learn.tries import best_of_tries
+from dgtrees.model.model import Model
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
 
@@ -164,8 +165,11 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             seed=seed,
             n_threads=effective_n_jobs(self.n_jobs),
             repeats=rows,
+            medians=self._encoder.medians,
         )
-        leaf_rows = made.tree.visits(train.X, rows)[1]
+        leaf_rows = made.tree.visits(made.tails.bend(train.X), rows)[1]
+        if made.tails:
+            self._encoder = self._encoder.bent(made.tails.center, made.tails.spread)
         epochs = made.choice.plan.epochs
         self._deliver(made.tree, made.importance, made.scale, leaf_rows, {}, epochs, None)
         self.chosen_ = made.choice
@@ -289,7 +293,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         features = np.zeros(self.n_features_in_)
         np.add.at(features, self._encoder.source, importance)
         self.model_ = self._finished(
-            (tree,),
+            (self._without_weights(tree),),
             importance=features,
             scale=scale,
             leaf_rows=None if leaf_rows is None else (leaf_rows,),
@@ -316,4 +320,8 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
     def _epoch_tasks(self, tree: Callable, n_epochs: int) -> tuple[EpochTasks, ...]:
         if not getattr(self, "_skl_callbacks", None):
             return ()
-        return (EpochTasks(self, n_epochs, lambda: {"model_": self._finished((tree(),))}),)
+
+        def so_far() -> dict[str, Model]:
+            return {"model_": self._finished((self._without_weights(tree()),))}
+
+        return (EpochTasks(self, n_epochs, so_far),)

@@ -1,4 +1,4 @@
-"""C that encodes rows with dates, target statistics and columns that are not used.
+"""C that encodes rows with dates, target statistics, bent numbers and columns that are not used.
 
 Models of numbers and of categories with columns of their own do with less (`c_source.ENCODE`). In a
 row of numbers, a date is its seconds since 1970-01-01 00:00.
@@ -10,14 +10,36 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dgtrees.tables.bending import FARTHEST, POWER, ROOTS
 from dgtrees.tables.dates import PARTS
 from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, UNUSED, Column
 
-__all__ = ["ENCODE", "READ_CATEGORY", "encoding_arrays", "is_needed"]
+__all__ = ["ENCODE", "ENCODE_BENT", "READ_CATEGORY", "encoding_arrays", "has_bent", "is_needed"]
 
 _KINDS = (NUMBER, CATEGORY, DATE, UNUSED)
 
-ENCODE = """\
+_BEND = f"""\
+/* Numbers of long tails: a soft logarithm. */
+static double @_bent(int column, double x)
+{{
+    double z, root;
+    int i;
+    if (@_bend[column][1] == 0.0)
+        return x;
+    z = (x - @_bend[column][0]) / @_bend[column][1];
+    root = z < 0.0 ? -z : z;
+    root = (root < {FARTHEST} ? root : {FARTHEST}) + 1.0;
+    for (i = 0; i < {ROOTS}; i++)
+        root = sqrt(root);
+    root = (root - 1.0) * {POWER};
+    return z < 0.0 ? -root : root;
+}}
+
+"""
+
+_NUMBER = "missing ? @_median[i] : x[i]"
+
+_ENCODE = """\
 /* The largest whole number that is at most a / b. */
 static double @_quotient(double a, double b)
 {
@@ -80,6 +102,9 @@ static const double *@_encoded(const double *x, double *room)
 }
 """
 
+ENCODE, ENCODE_BENT = _ENCODE, _BEND + _ENCODE.replace(_NUMBER, f"@_bent(i, {_NUMBER})")
+"""The same, without and with bent numbers, which need the mathematical library for its roots."""
+
 READ_CATEGORY = """\
     if (@_categories[column] >= 0) {
         *value = @_category(column, text);
@@ -99,6 +124,11 @@ def is_needed(columns: Sequence[Column]) -> bool:
     return any(column.kind in (DATE, UNUSED) or column.outputs for column in columns)
 
 
+def has_bent(columns: Sequence[Column]) -> bool:
+    """Whether numbers of long tails are bent."""
+    return any(column.bent for column in columns)
+
+
 def encoding_arrays(columns: Sequence[Column]) -> dict[str, np.ndarray]:
     """What `ENCODE` looks up, besides what `c` writes for every model."""
     used = [[part in column.parts for part in PARTS] for column in columns]
@@ -112,6 +142,7 @@ def encoding_arrays(columns: Sequence[Column]) -> dict[str, np.ndarray]:
         "mean_count": np.array([len(column.outputs) for column in columns]),
         "first_mean": np.cumsum([0, *sizes[:-1]]),
         "means": np.concatenate([*means, np.zeros(1)]),  # C has no empty arrays
+        "bend": np.array([column.bent or (0.0, 0.0) for column in columns]),
         "part_used": np.array(used, dtype=int),
         "part_median": np.array([[m.get(part, 0.0) for part in PARTS] for m in medians]),
     }

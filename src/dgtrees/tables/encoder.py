@@ -1,14 +1,15 @@
 """Encoder: from a table's columns to the numbers a tree splits on.
 
 Numbers: missing values become the column's median, and a column that had any gets an indicator
-column beside it. Categories: one column for each frequent value and one for all others, if rare
-values were seen in training; a value never seen goes with the others, or to all zeros. Where there
-are more frequent values than columns, means of the target tell the rest apart. Dates: year, month,
-weekday and hour, as far as they vary. What a column is, `kinds` decides.
+column beside it; columns of long tails may be bent (`bending`), where training wants it.
+Categories: one column for each frequent value and one for all others, if rare values were seen in
+training; a value never seen goes with the others, or to all zeros. Where there are more frequent
+values than columns, means of the target tell the rest apart. Dates: year, month, weekday and hour,
+as far as they vary. What a column is, `kinds` decides.
 
 Standardisation is learnt elsewhere and never applied at prediction: `ObliqueTree` folds centre and
-scale into its weights. For a table of numbers without gaps, `expand` is therefore the identity,
-and a fitted model needs nothing but its tree.
+scale into its weights. For a table of numbers without gaps, of which none is bent, `expand` is
+therefore the identity, and a fitted model needs nothing but its tree.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dgtrees.schema import items
+from dgtrees.tables.bending import bend
 from dgtrees.tables.encoding import (
     CATEGORY,
     COLUMN,
@@ -197,7 +199,26 @@ class Encoder:
     @cached_property
     def plain(self) -> bool:
         """Whether a row of numbers without gaps is its own encoding."""
-        return self.numeric and self.width == len(self.columns)
+        bent = any(column.bent for column in self.columns)
+        return self.numeric and self.width == len(self.columns) and not bent
+
+    @property
+    def medians(self) -> np.ndarray:
+        """Medians of the encoded columns that are plain numbers, NaN for all others."""
+        found = []
+        for column in self.columns:
+            first = [column.median] if column.kind == NUMBER and not column.bent else []
+            found += first + [np.nan] * (column.width - len(first))
+        return np.array(found)
+
+    def bent(self, center: np.ndarray, spread: np.ndarray) -> Encoder:
+        """The encoder that bends its encoded columns so; a spread of 0 leaves one as it is."""
+        columns, at = list(self.columns), 0
+        for j, column in enumerate(self.columns):
+            if column.kind == NUMBER and spread[at] > 0:
+                columns[j] = replace(column, bent=(float(center[at]), float(spread[at])))
+            at += column.width
+        return replace(self, columns=columns)
 
     def expand_row(self, x: np.ndarray) -> np.ndarray:
         """`expand_numbers` for one row of floats (columns,)."""
@@ -221,7 +242,19 @@ class Encoder:
         """`expand` for an array of floats; X itself, uncopied, where there is nothing to do."""
         if self.plain and not np.isnan(X).any():
             return X
+        if self.numeric and self.width == len(self.columns):
+            return self._expand_all(X)
         return np.hstack([c.expand_numbers(X[:, j]) for j, c in enumerate(self.columns)])
+
+    def _expand_all(self, X: np.ndarray) -> np.ndarray:
+        """`expand_numbers` of columns without indicators, all at once."""
+        medians = np.array([column.median for column in self.columns])
+        filled = np.where(np.isnan(X), medians, X.astype(np.float64))
+        long = [j for j, column in enumerate(self.columns) if column.bent]
+        if long:
+            center, spread = np.array([self.columns[j].bent for j in long]).T
+            filled[:, long] = bend(filled[:, long], center, spread)
+        return filled
 
     # Files
 
