@@ -261,3 +261,57 @@ def test_scores_are_means_over_the_first_folds():
     assert chosen.best(lambda plan: True, 1) == Plan(max_leaves=8, epochs=10)
     assert chosen.best(lambda plan: True, 2) == chosen.plan
     assert chosen.best(lambda plan: plan.penalty is not None, 2) == linear
+
+
+# Both sides of a table
+
+
+def two_sides(classes=0, n=200):
+    """A table whose bent side says what the other one hides."""
+    rows = table(n, classes=classes)
+    hidden = np.sign(rows.X) * np.expm1(3 * np.abs(rows.X))
+    return replace(rows, X=hidden.astype(np.float32), bent=rows.X)
+
+
+@by_classes
+@pytest.mark.parametrize("work", ["linear", "grown", "descended", "layered"])
+def test_the_bent_side_is_judged_as_it_is_trained(classes, work):
+    rows, held = two_sides(classes), np.arange(200) % 5 == 0
+    part = choice._Fold(rows.take(~held), rows.take(held), 3, 60, bent=True)
+    plans = {
+        "descended": Plan(None, 8, 5, bent=True),
+        "layered": Plan(max_depth=3, noise=0.1, epochs=20, bent=True),
+    }
+    arguments = {"grown": (None,), "linear": ()}.get(work, (plans.get(work),))
+    found = {plan: loss for plan, loss in getattr(part, work)(*arguments).items() if plan.bent}
+    for plan, loss in list(found.items())[:: max(1, len(found) // 4)]:
+        tree = fit_plan(rows.take(~held), plan, part.seed)
+        outputs = tree.predict(rows.bent[held])
+        if work != "layered":  # whose leaves of no rows are taken away
+            assert part.loss(outputs) == pytest.approx(loss, rel=2e-2)
+
+
+@by_classes
+def test_the_side_that_says_more_is_chosen(classes):
+    rows = two_sides(classes, 400)
+    if not classes:
+        rows = replace(rows, target=rows.bent.sum(axis=1, keepdims=True).astype(np.float64))
+    found = choose(rows, None, seed=0)
+    assert found.plan.bent
+    assert "long tails bent" in str(found)
+
+
+def test_a_side_that_is_no_better_for_linear_models_is_left():
+    rows = table(200)
+    found = choose(replace(rows, bent=rows.X), None, seed=0)
+    assert {plan.max_leaves for plan in found.losses if plan.bent} == {1}
+    assert not any(plan.bent for plan in choose(rows, None, seed=0).losses)
+
+
+def test_rare_classes_are_judged_by_more_folds():
+    rows = table(6000, classes=2)
+    target = np.zeros((6000, 2))
+    target[np.arange(6000), (np.arange(6000) < 60).astype(int)] = 1.0
+    assert len(held_out_parts(rows, rows.weight, seed=0)) == 1
+    rare = replace(rows, target=target)
+    assert len(held_out_parts(rare, rare.weight, seed=0)) == 5

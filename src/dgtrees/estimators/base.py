@@ -168,8 +168,9 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             medians=self._encoder.medians,
         )
         leaf_rows = made.tree.visits(made.tails.bend(train.X), rows)[1]
-        if made.tails:
-            self._encoder = self._encoder.bent(made.tails.center, made.tails.spread)
+        self._encoder = self._encoder.bending(made.tails.center, made.tails.spread)
+        if made.tree.mixes:
+            self._encoder = self._encoder.reaching(*_reach(train.X))
         epochs = made.choice.plan.epochs
         self._deliver(made.tree, made.importance, made.scale, leaf_rows, {}, epochs, None)
         self.chosen_ = made.choice
@@ -325,3 +326,14 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             return {"model_": self._finished((self._without_weights(tree()),))}
 
         return (EpochTasks(self, n_epochs, so_far),)
+
+
+def _reach(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """As far as training can speak of: its range, and once more its width on both sides.
+
+    Where columns are added up, one value that is far off would decide alone.
+    """
+    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    with np.errstate(over="ignore"):
+        width = high - low
+        return np.nan_to_num(low - width), np.nan_to_num(high + width)

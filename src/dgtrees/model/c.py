@@ -197,12 +197,10 @@ def _functions(parts: Model) -> list[str]:
     encode = source.ENCODE
     if not columns:
         encode = source.AS_THEY_ARE
-    elif c_encoding.has_bent(columns):
-        encode = c_encoding.ENCODE_BENT
+    elif c_encoding.is_needed(columns):
+        encode = c_encoding.encoding_code(columns)
     elif all(column.kind == NUMBER and not column.indicator for column in columns):
         encode = source.FILL
-    elif c_encoding.is_needed(columns):
-        encode = c_encoding.ENCODE
     code = [source.DOT, encode]
     code += [source.CATEGORY] if _has_categories(parts) else []
     votes = parts.linear and parts.forest.combine == "vote"

@@ -14,9 +14,19 @@ from dgtrees.tables.bending import FARTHEST, POWER, ROOTS
 from dgtrees.tables.dates import PARTS
 from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, UNUSED, Column
 
-__all__ = ["ENCODE", "ENCODE_BENT", "READ_CATEGORY", "encoding_arrays", "has_bent", "is_needed"]
+__all__ = ["READ_CATEGORY", "encoding_arrays", "encoding_code", "has_bent", "is_needed"]
 
 _KINDS = (NUMBER, CATEGORY, DATE, UNUSED)
+
+_REACH = """\
+/* What lies beyond the reach of training is taken for its end. */
+static double @_within(int column, double x)
+{
+    x = x < @_reach[column][0] ? @_reach[column][0] : x;
+    return x > @_reach[column][1] ? @_reach[column][1] : x;
+}
+
+"""
 
 _BEND = f"""\
 /* Numbers of long tails: a soft logarithm. */
@@ -36,6 +46,8 @@ static double @_bent(int column, double x)
 }}
 
 """
+
+_LARGEST = float(np.finfo(np.float64).max)
 
 _NUMBER = "missing ? @_median[i] : x[i]"
 
@@ -102,8 +114,6 @@ static const double *@_encoded(const double *x, double *room)
 }
 """
 
-ENCODE, ENCODE_BENT = _ENCODE, _BEND + _ENCODE.replace(_NUMBER, f"@_bent(i, {_NUMBER})")
-"""The same, without and with bent numbers, which need the mathematical library for its roots."""
 
 READ_CATEGORY = """\
     if (@_categories[column] >= 0) {
@@ -121,7 +131,18 @@ READ_CATEGORY = """\
 
 def is_needed(columns: Sequence[Column]) -> bool:
     """Whether the shorter code cannot encode these columns."""
-    return any(column.kind in (DATE, UNUSED) or column.outputs for column in columns)
+    rare = (column.outputs or column.reach or column.bent for column in columns)
+    return any(rare) or any(column.kind in (DATE, UNUSED) for column in columns)
+
+
+def encoding_code(columns: Sequence[Column]) -> str:
+    """The functions that encode such rows; bent numbers need the mathematical library."""
+    number, code = _NUMBER, ""
+    if any(column.reach for column in columns):
+        number, code = f"@_within(i, {number})", _REACH
+    if has_bent(columns):
+        number, code = f"@_bent(i, {number})", code + _BEND
+    return code + _ENCODE.replace(_NUMBER, number)
 
 
 def has_bent(columns: Sequence[Column]) -> bool:
@@ -142,6 +163,7 @@ def encoding_arrays(columns: Sequence[Column]) -> dict[str, np.ndarray]:
         "mean_count": np.array([len(column.outputs) for column in columns]),
         "first_mean": np.cumsum([0, *sizes[:-1]]),
         "means": np.concatenate([*means, np.zeros(1)]),  # C has no empty arrays
+        "reach": np.array([column.reach or (-_LARGEST, _LARGEST) for column in columns]),
         "bend": np.array([column.bent or (0.0, 0.0) for column in columns]),
         "part_used": np.array(used, dtype=int),
         "part_median": np.array([[m.get(part, 0.0) for part in PARTS] for m in medians]),

@@ -142,6 +142,10 @@ def _filled(graph: Graph, rows: str, columns: list[Column]) -> str:
     missing = graph.add("IsNaN", rows)
     medians = graph.constant([[column.median for column in columns]], np.float64)
     filled = graph.add("Where", missing, medians, rows)
+    if any(column.reach for column in columns):
+        ends = np.array([column.reach or (-np.inf, np.inf) for column in columns]).T[:, None]
+        low, high = (graph.constant(end) for end in ends)
+        filled = graph.add("Min", graph.add("Max", filled, low), high)
     if any(column.bent for column in columns):
         filled = _bent(graph, filled, columns)
     marked = [j for j, column in enumerate(columns) if column.indicator]

@@ -165,7 +165,8 @@ class Encoder:
 
     def _take(self, columns: list[Column]) -> Encoder:
         self.columns = columns
-        vars(self).pop("plain", None)
+        for name in ("plain", "reach"):
+            vars(self).pop(name, None)
         return self
 
     def _statistics(self, j: int) -> range:
@@ -198,9 +199,26 @@ class Encoder:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether a row of numbers without gaps is its own encoding."""
+        """Whether a row of numbers without gaps, none of them far off, is its own encoding."""
         bent = any(column.bent for column in self.columns)
         return self.numeric and self.width == len(self.columns) and not bent
+
+    @cached_property
+    def reach(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Lowest and highest number of every column that is used as it is; None if all are."""
+        if not any(column.reach for column in self.columns):
+            return None
+        largest = float(np.finfo(np.float64).max)
+        ends = [column.reach or (-largest, largest) for column in self.columns]
+        return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+
+    def leaves(self, X: np.ndarray) -> bool:
+        """Whether it leaves rows of finite numbers or NaN as they are."""
+        if not self.plain:
+            return False
+        if self.reach is None:
+            return not np.isnan(X).any()
+        return bool((self.reach[0] <= X).all() and (self.reach[1] >= X).all())
 
     @property
     def medians(self) -> np.ndarray:
@@ -211,14 +229,24 @@ class Encoder:
             found += first + [np.nan] * (column.width - len(first))
         return np.array(found)
 
-    def bent(self, center: np.ndarray, spread: np.ndarray) -> Encoder:
+    def bending(self, center: np.ndarray, spread: np.ndarray) -> Encoder:
         """The encoder that bends its encoded columns so; a spread of 0 leaves one as it is."""
-        columns, at = list(self.columns), 0
-        for j, column in enumerate(self.columns):
-            if column.kind == NUMBER and spread[at] > 0:
-                columns[j] = replace(column, bent=(float(center[at]), float(spread[at])))
-            at += column.width
-        return replace(self, columns=columns)
+        columns = self._numbers(np.where(spread > 0, spread, np.nan))
+        pairs = {j: (float(center[at]), float(spread[at])) for j, at in columns}
+        changed = [replace(c, bent=pairs.get(j, c.bent)) for j, c in enumerate(self.columns)]
+        return replace(self, columns=changed)
+
+    def reaching(self, low: np.ndarray, high: np.ndarray) -> Encoder:
+        """The encoder that takes what lies outside of a range of encoded numbers for its end."""
+        pairs = {j: (float(low[at]), float(high[at])) for j, at in self._numbers(high)}
+        changed = [replace(c, reach=pairs.get(j, c.reach)) for j, c in enumerate(self.columns)]
+        return replace(self, columns=changed)
+
+    def _numbers(self, encoded: np.ndarray) -> list[tuple[int, int]]:
+        """Columns of numbers and where they are encoded, but for those with NaN there."""
+        first = np.cumsum([0, *(column.width for column in self.columns)]).tolist()
+        numbers = [j for j, column in enumerate(self.columns) if column.kind == NUMBER]
+        return [(j, first[j]) for j in numbers if not np.isnan(encoded[first[j]])]
 
     def expand_row(self, x: np.ndarray) -> np.ndarray:
         """`expand_numbers` for one row of floats (columns,)."""
@@ -240,7 +268,7 @@ class Encoder:
 
     def expand_numbers(self, X: np.ndarray) -> np.ndarray:
         """`expand` for an array of floats; X itself, uncopied, where there is nothing to do."""
-        if self.plain and not np.isnan(X).any():
+        if self.leaves(X):
             return X
         if self.numeric and self.width == len(self.columns):
             return self._expand_all(X)
@@ -250,6 +278,7 @@ class Encoder:
         """`expand_numbers` of columns without indicators, all at once."""
         medians = np.array([column.median for column in self.columns])
         filled = np.where(np.isnan(X), medians, X.astype(np.float64))
+        filled = filled if self.reach is None else np.clip(filled, *self.reach)
         long = [j for j, column in enumerate(self.columns) if column.bent]
         if long:
             center, spread = np.array([self.columns[j].bent for j in long]).T

@@ -51,6 +51,7 @@ _SINCE: dict[str, Check] = {
     "parts": items(choice(*PARTS)),
     "medians": items(number()),
     "bent": items(number(), 2, 2),
+    "reach": items(number(), 2, 2),
 }
 """Fields that files have only where a column needs them; those of the first release have none."""
 
@@ -78,6 +79,8 @@ class Column:
         Order of day, month and year in text; parts that vary; what stands for a missing one.
     bent
         Centre and spread by which numbers are bent (`bending`); none where they are as they are.
+    reach
+        Lowest and highest number that training can speak of; what lies beyond is taken for these.
     """
 
     name: str
@@ -93,6 +96,7 @@ class Column:
     parts: tuple[str, ...] = ()
     medians: tuple[float, ...] = ()
     bent: tuple[float, ...] = ()
+    reach: tuple[float, ...] = ()
 
     @property
     def width(self) -> int:
@@ -130,7 +134,7 @@ class Column:
     def typical(self) -> np.ndarray:
         """A typical row: medians, no gaps, and of a category all values in equal shares."""
         if self.kind == NUMBER:
-            return np.append(self.bend(np.array(self.median)), [0.0] * self.indicator)
+            return np.append(self._bend(np.array(self.median)), [0.0] * self.indicator)
         if self.kind == DATE:
             return np.array([*self.medians] + [0.0] * self.indicator)
         own = len(self.categories) + self.other
@@ -153,11 +157,13 @@ class Column:
             return np.empty((len(numbers), 0))
         missing = np.isnan(numbers)
         # Widened first: a row of float32 gets the same median as one of float64.
-        filled = self.bend(np.where(missing, self.median, numbers.astype(np.float64)))
+        filled = np.where(missing, self.median, numbers.astype(np.float64))
+        if self.reach:
+            filled = np.clip(filled, self.reach[0], self.reach[1])
+        filled = self._bend(filled)
         return np.stack([filled, missing], axis=1) if self.indicator else filled[:, None]
 
-    def bend(self, numbers: np.ndarray) -> np.ndarray:
-        """Numbers without gaps, bent if the column is."""
+    def _bend(self, numbers: np.ndarray) -> np.ndarray:
         return bend(numbers, *self.bent) if self.bent else numbers
 
     def unbend(self, number: float) -> float:
@@ -207,8 +213,8 @@ class Column:
         known = bool(self.labels or self.other or self.outputs or self.means)
         dated = bool(self.parts or self.medians or self.order != "ymd")
         if self.kind == NUMBER:
-            return not (known or dated) and (not self.bent or self.bent[1] > 0.0)
-        if self.bent:
+            return not (known or dated) and self._numbers_fit()
+        if self.bent or self.reach:
             return False
         if self.kind == DATE:
             in_order = [part for part in PARTS if part in self.parts] == list(self.parts)
@@ -225,6 +231,12 @@ class Column:
         pooled = self.other if self.outputs else not self.pooled
         all_fit = in_order and sizes and len(self.means) == rows and apart and pooled
         return bool(self.categories) and all_fit
+
+    def _numbers_fit(self) -> bool:
+        """Whether what is said of numbers can be."""
+        positive = not self.bent or self.bent[1] > 0.0
+        low, high = self.reach or (self.median, self.median)
+        return positive and low <= self.median <= high
 
 
 def learn_number(name: str, values: np.ndarray, weight: np.ndarray) -> Column:
