@@ -59,7 +59,11 @@ class Classes:
     task: ClassVar[str] = "classification"
     onnx_output: ClassVar[str] = "probabilities"
     c_outputs: ClassVar[str] = "Probability of every class"
-    c_best: ClassVar[str] = "likeliest class"
+
+    @property
+    def c_best(self) -> str:
+        """What the class that is predicted is called in C."""
+        return "likeliest class" if self.factors is None else "class that class weights make best"
 
     @property
     def names(self) -> list[str]:
