@@ -23,6 +23,7 @@ from dgtrees.estimators.callbacks import (
     tell,
     with_callbacks,
 )
+from dgtrees.estimators.constructors import TreeParameters
 from dgtrees.estimators.delegation import TreeEstimator
 from dgtrees.estimators.parameters import (
     RECIPE_OVERRIDES,
@@ -42,15 +43,13 @@ from dgtrees.tree.oblique import ObliqueTree
 __all__ = ["DGTEstimator"]
 
 
-class DGTEstimator(CallbackSupportMixin, TreeEstimator):
+class DGTEstimator(TreeParameters, CallbackSupportMixin, TreeEstimator):
     """Base of the estimators; subclasses say what a target is."""
 
     _task: str
     _default_height: int
-
-    def _held_out_share(self, rows: int) -> float | None:
-        """Share of the training rows to validate with where no others are given."""
-        return None if self.validation_fraction == "auto" else self.validation_fraction
+    shards_report_: dict[str, Any]
+    """What `fit_shards` did: rows, workers, restarts, and the validation score."""
 
     def _training_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Weights to train with, after class weights if there are any."""
@@ -243,7 +242,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         check_size(self._height, self._leaf, train.X.shape[1], self._outputs_per_leaf)
         engine = None
         if recipe.quantizer in TORCH_QUANTIZERS:
-            from dgtrees.nn.descent import LayerDescent  # the only fit that needs torch
+            from dgtrees.nn.layer_descent import LayerDescent  # the only fit that needs torch
 
             engine = LayerDescent
         trainer = Trainer(

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from dgtrees.estimators.sklearn_bases import ClassifierMixin, RegressorMixin
 from dgtrees.estimators.tables import TableEstimator
 from dgtrees.model.answer import Classes, Values
 from dgtrees.tree.oblique import ObliqueTree

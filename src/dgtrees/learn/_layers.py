@@ -9,52 +9,55 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgtrees.learn._blas import multiply
 from dgtrees.learn._meeting import meet
+from dgtrees.learn._products import multiply
 from dgtrees.tree.compiled import njit
 
 __all__ = ["hard_nodes", "layer_gradients", "leaf_gradients", "lower_gradients", "multiply_out"]
 
 _FREE = {"contract", "nsz", "reassoc"}
 
+# Parts of a step are inlined by Numba: compiled one by one, and again with each of their callers,
+# they took a quarter of the time before a first fit.
 
-@njit(nogil=True, cache=True)
-def _multiply_layer(blas, P, layout, products, i, first, last):
+
+@njit(nogil=True, inline="always")
+def _multiply_layer(spare, P, layout, products, i, first, last):
     """Rows first .. last - 1 of the product of the layers 0 .. i."""
     D, before = layout.n_features + 1, layout.widths[i - 1]
     source, place = (P, 0) if i == 1 else (products, layout.products_at[i - 1])
     to, W = layout.products_at[i] + first * D, layout.weights_at[i] + first * before
     count = last - first
-    multiply(blas, 0, 0, count, D, before, P, W, before, source, place, D, products, to, D)
+    multiply(spare, 0, 0, count, D, before, P, W, before, source, place, D, products, to, D)
     bias = layout.biases_at[i]
     if bias >= 0:
         for n in range(count):
             products[to + n * D + D - 1] += P[bias + first + n]
 
 
-@njit(nogil=True, cache=True)
-def multiply_out(blas, P, layout, buffers, thread, threads, counters):
+@njit(nogil=True, inline="always")
+def multiply_out(spare, P, layout, buffers, thread, threads, counters):
     top = layout.prefix - 1
     if top < 1:
         return
     if top > 1:
         if thread == 0:
             for i in range(1, top):
-                _multiply_layer(blas, P, layout, buffers.products, i, 0, layout.widths[i])
+                _multiply_layer(spare, P, layout, buffers.products, i, 0, layout.widths[i])
         meet(counters, threads)
     width = layout.widths[top]
     for q in range(thread, layout.slices, threads):
         first, last = q * width // layout.slices, (q + 1) * width // layout.slices
-        _multiply_layer(blas, P, layout, buffers.products, top, first, last)
+        _multiply_layer(spare, P, layout, buffers.products, top, first, last)
     meet(counters, threads)
 
 
 @njit(nogil=True, cache=True)
-def hard_nodes(blas, P, layout, products):
+def hard_nodes(spare, P, layout, products):
     """The nodes' weights and bias (nodes, d + 1), flat, in float32."""
     last, D = layout.widths.shape[0] - 1, layout.n_features + 1
     for i in range(1, last + 1):
-        _multiply_layer(blas, P, layout, products, i, 0, layout.widths[i])
+        _multiply_layer(spare, P, layout, products, i, 0, layout.widths[i])
     nodes = layout.widths[last]
     if last == 0:
         return P[: nodes * D].copy()
@@ -62,7 +65,7 @@ def hard_nodes(blas, P, layout, products):
     return products[at : at + nodes * D].copy()
 
 
-@njit(fastmath=_FREE, nogil=True, cache=True)
+@njit(nogil=True, inline="always")
 def _row_sums(H, at, stride, first, last, rows, G, to):
     for n in range(first, last):
         total = np.float32(0)
@@ -71,8 +74,8 @@ def _row_sums(H, at, stride, first, last, rows, G, to):
         G[to + n] = total
 
 
-@njit(nogil=True, cache=True)
-def layer_gradients(blas, P, G, layout, buffers, q, rows):
+@njit(nogil=True, inline="always")
+def layer_gradients(spare, P, G, layout, buffers, q, rows):
     """Slice q of the layers' gradients, for a batch of so many (padded) rows."""
     D, stride, top = layout.n_features + 1, layout.batch_rows, layout.prefix - 1
     H, at = buffers.hidden, layout.hidden_at[layout.widths.shape[0] - 1]
@@ -81,7 +84,7 @@ def layer_gradients(blas, P, G, layout, buffers, q, rows):
         first, last = q * width // layout.slices, (q + 1) * width // layout.slices
         below, to = layout.hidden_at[i - 1], layout.weights_at[i] + first * before
         multiply(
-            blas,
+            spare,
             0,
             1,
             last - first,
@@ -105,52 +108,56 @@ def layer_gradients(blas, P, G, layout, buffers, q, rows):
     up = (layout.products_at[top] if top else 0) + first * D
     E = buffers.product_gradients if top else G
     h, X, count = at + first * stride, buffers.inputs, last - first
-    multiply(blas, 0, 0, count, D, rows, H, h, stride, X, 0, D, E, up, D)
+    multiply(spare, 0, 0, count, D, rows, H, h, stride, X, 0, D, E, up, D)
     if top:
-        _chain_down(blas, P, G, layout, buffers, top, first, last)
-        before, W = layout.widths[top - 1], layout.weights_at[top] + first * layout.widths[top - 1]
-        to = q * before * D
-        multiply(blas, 1, 0, before, D, count, P, W, before, E, up, D, buffers.partial, to, D)
+        _chain_down(spare, P, G, layout, buffers, top, first, last)
 
 
-@njit(nogil=True, cache=True)
-def _chain_down(blas, P, G, layout, buffers, i, first, last):
+@njit(nogil=True, inline="always")
+def _chain_down(spare, P, G, layout, buffers, i, first, last):
     """Gradient of layer i from that of the product of layers 0 .. i; rows first .. last - 1."""
     D, before = layout.n_features + 1, layout.widths[i - 1]
     E, up = buffers.product_gradients, layout.products_at[i] + first * D
     below, place = (P, 0) if i == 1 else (buffers.products, layout.products_at[i - 1])
     to, count = layout.weights_at[i] + first * before, last - first
-    multiply(blas, 0, 1, count, before, D, E, up, D, below, place, D, G, to, before)
+    multiply(spare, 0, 1, count, before, D, E, up, D, below, place, D, G, to, before)
     if layout.biases_at[i] >= 0:
         for n in range(count):
             G[layout.biases_at[i] + first + n] = E[up + n * D + D - 1]
 
 
-@njit(nogil=True, cache=True)
-def lower_gradients(blas, P, G, layout, buffers):
+@njit(nogil=True, inline="always")
+def _pass_down(spare, P, G, layout, buffers, i, first, last):
+    """Gradient of the product of layers 0 .. i - 1 from that of 0 .. i; rows first .. last - 1."""
+    D, width, before = layout.n_features + 1, layout.widths[i], layout.widths[i - 1]
+    E, up, W = buffers.product_gradients, layout.products_at[i], layout.weights_at[i] + first
+    to, place = (G, 0) if i == 1 else (E, layout.products_at[i - 1])
+    count, place = last - first, place + first * D
+    multiply(spare, 1, 0, count, D, width, P, W, before, E, up, D, to, place, D)
+
+
+@njit(nogil=True, inline="always")
+def lower_gradients(spare, P, G, layout, buffers, thread, threads, counters):
     """Gradients of the layers below the highest that was multiplied out."""
-    D, top = layout.n_features + 1, layout.prefix - 1
+    top = layout.prefix - 1
     if top < 1:
         return
-    size = layout.widths[top - 1] * D
-    E, up = (G, 0) if top == 1 else (buffers.product_gradients, layout.products_at[top - 1])
-    for j in range(size):
-        E[up + j] = buffers.partial[j]
-    for q in range(1, layout.slices):
-        part = buffers.partial[q * size : (q + 1) * size]
-        for j in range(size):
-            E[up + j] += part[j]
-    for i in range(top - 1, 0, -1):
-        width, before, W = layout.widths[i], layout.widths[i - 1], layout.weights_at[i]
-        _chain_down(blas, P, G, layout, buffers, i, 0, width)
-        to, place = (G, 0) if i == 1 else (buffers.product_gradients, layout.products_at[i - 1])
-        multiply(blas, 1, 0, before, D, width, P, W, before, E, up, D, to, place, D)
-        E, up = to, place
+    width = layout.widths[top - 1]
+    for q in range(thread, layout.slices, threads):
+        first, last = q * width // layout.slices, (q + 1) * width // layout.slices
+        _pass_down(spare, P, G, layout, buffers, top, first, last)
+    if top == 1:
+        return
+    meet(counters, threads)
+    if thread == 0:
+        for i in range(top - 1, 0, -1):
+            _chain_down(spare, P, G, layout, buffers, i, 0, layout.widths[i])
+            _pass_down(spare, P, G, layout, buffers, i, 0, layout.widths[i - 1])
 
 
 @njit(nogil=True, cache=True)
 def leaf_gradients(G, layout, buffers, q, rows):
-    """Slice q of the leaves' gradients; rows in order."""
+    """Slice q of the leaves' gradients, the first with the output bias's; rows in order."""
     d, K, leaves = layout.n_features, layout.n_outputs, layout.left.shape[0] + 1
     first, last = q * leaves // layout.slices, (q + 1) * leaves // layout.slices
     for i in range(layout.leaves_at + first * K, layout.leaves_at + last * K):
@@ -158,6 +165,8 @@ def leaf_gradients(G, layout, buffers, q, rows):
     if layout.linear:
         for i in range(layout.slopes_at + first * K * d, layout.slopes_at + last * K * d):
             G[i] = 0
+    if q == 0 and layout.output_bias_at >= 0:
+        G[layout.output_bias_at] = buffers.slopes[: rows * K].sum()
     for i in range(rows):
         leaf = buffers.leaves[i]
         if first <= leaf < last:

@@ -3,7 +3,7 @@
     multiply out   the first layers' product, by slices of nodes
     rows           by blocks of rows: activations, leaves, loss, the tree's gradient
     weights        by slices of nodes: gradients of the layers and of the leaves
-    lower layers   the rest of the chain, by one thread
+    lower layers   the rest of the chain: its highest layer by slices, the others by one thread
     update         the optimiser, by parts of the flat vector
 
 Between phases threads `meet`. Blocks and slices are those of the `Layout`, whatever the number of
@@ -36,14 +36,23 @@ _FREE = {"contract", "nsz", "reassoc"}
 
 
 @njit(nogil=True, cache=True)
-def _add_penalties(P, G, layout, l1, l2):
-    """Gradients of the L1 and L2 penalties on the weights of all layers, not on biases."""
+def _penalize(P, G, first, last, l1, l2):
+    for j in range(first, last):
+        G[j] += np.float32(l1) * np.sign(P[j]) + np.float32(2 * l2) * P[j]
+
+
+@njit(nogil=True, cache=True)
+def _add_penalties(P, G, layout, how):
+    """Gradients of the L1 and L2 penalties on the weights of all layers, and perhaps on biases."""
+    if how.penalize_biases:
+        end = layout.output_bias_at if layout.output_bias_at >= 0 else layout.slopes_at
+        _penalize(P, G, 0, end, how.l1, how.l2)
+        return
     before, skipped = layout.n_features + 1, 1
     for i in range(layout.widths.shape[0]):
         for n in range(layout.widths[i]):
             at = layout.weights_at[i] + n * before
-            for j in range(at, at + before - skipped):
-                G[j] += np.float32(l1) * np.sign(P[j]) + np.float32(2 * l2) * P[j]
+            _penalize(P, G, at, at + before - skipped, how.l1, how.l2)
         before, skipped = layout.widths[i], 0
 
 
@@ -59,7 +68,7 @@ def _norm(G):
 def _finish_gradient(P, G, layout, how, limits):
     """Penalties, and the factor that keeps the gradient's norm within its limit."""
     if how.l1 > 0 or how.l2 > 0:
-        _add_penalties(P, G, layout, how.l1, how.l2)
+        _add_penalties(P, G, layout, how)
     limits[0] = 1.0
     if how.clip > 0:
         limits[0] = min(1.0, how.clip / (_norm(G) + 1e-6))
@@ -77,7 +86,7 @@ def _update_part(
         low = start + thread * chunks // threads * CHUNK
         high = min(stop, start + (thread + 1) * chunks // threads * CHUNK)
         if high > low:
-            told = how.optimizer, how.momentum, factor, speed, decay, step, share
+            told = how.optimizer, how.momentum, how.epsilon, factor, speed, decay, step, share
             update(P, G, M, V, average, low, high, *told)
 
 
@@ -85,35 +94,35 @@ def _update_part(
 
 
 @njit(nogil=True, cache=True)
-def forward(blas, P, layout, buffers, how, rows, counters):
+def forward(P, layout, buffers, how, rows, counters):
     """Outputs of the `rows` rows in `buffers.inputs`, by one thread."""
-    D, size = layout.n_features + 1, layout.block_rows
+    D, size, spare = layout.n_features + 1, layout.block_rows, buffers.spare[0]
     padded = -(-rows // 16) * 16
     for i in range(rows * D, padded * D):
         buffers.inputs[i] = 0
-    multiply_out(blas, P, layout, buffers, 0, 1, counters)
+    multiply_out(spare, P, layout, buffers, 0, 1, counters)
     for block in range(-(-rows // size)):
         first = block * size
         count = min(size, rows - first)
-        activate(blas, P, layout, buffers, first, min(size, padded - first))
+        activate(spare, P, layout, buffers, first, min(size, padded - first))
         if how.scaled:
             buffers.sizes[block] = sum_of_sizes(layout, buffers, first, count)
         answer(P, layout, buffers, first, count)
 
 
 @njit(nogil=True, cache=True)
-def backward(blas, P, G, layout, buffers, how, rows):
+def backward(P, G, layout, buffers, how, rows, counters):
     """After `forward`: the gradient of all parameters from the loss's at the outputs."""
-    size, padded = layout.block_rows, -(-rows // 16) * 16
+    size, padded, spare = layout.block_rows, -(-rows // 16) * 16, buffers.spare[0]
     decisions = scaled(how, layout, buffers, rows)
     for block in range(-(-rows // size)):
         first = block * size
         count, filled = min(size, rows - first), min(size, padded - first)
-        backward_rows(blas, P, layout, buffers, first, count, filled, decisions, buffers.work[0])
+        backward_rows(spare, P, layout, buffers, first, count, filled, decisions, buffers.work[0])
     for q in range(layout.slices):
-        layer_gradients(blas, P, G, layout, buffers, q, padded)
+        layer_gradients(spare, P, G, layout, buffers, q, padded)
         leaf_gradients(G, layout, buffers, q, rows)
-    lower_gradients(blas, P, G, layout, buffers)
+    lower_gradients(spare, P, G, layout, buffers, 0, 1, counters)
 
 
 @njit(nogil=True, cache=True)
@@ -125,7 +134,6 @@ def update_all(P, G, M, V, average, layout, how, rate, leaf_rate, step, share, l
 
 @njit(nogil=True, cache=True)
 def epoch(
-    blas,
     X,
     classes,
     values,
@@ -157,12 +165,12 @@ def epoch(
     `averaged` of them in this run.
     """
     n, K, D = order.shape[0], layout.n_outputs, layout.n_features + 1
-    size, work = layout.block_rows, buffers.work[thread]
+    size, work, spare = layout.block_rows, buffers.work[thread], buffers.spare[thread]
     step = 0
     for start in range(0, n, how.batch_size):
         rows = min(how.batch_size, n - start)
         padded, blocks = -(-rows // 16) * 16, -(-rows // size)
-        multiply_out(blas, P, layout, buffers, thread, threads, counters)
+        multiply_out(spare, P, layout, buffers, thread, threads, counters)
         for half in range(2 if how.scaled else 1):
             if half == 1:
                 meet(counters, threads)  # the size of decisions is a mean over the whole batch
@@ -193,7 +201,7 @@ def epoch(
                         else:
                             for k in range(K):
                                 buffers.values[i * K + k] = values[row, k]
-                    activate(blas, P, layout, buffers, first, filled)
+                    activate(spare, P, layout, buffers, first, filled)
                     if how.scaled:
                         buffers.sizes[block] = sum_of_sizes(layout, buffers, first, count)
                         continue
@@ -215,15 +223,17 @@ def epoch(
                     how.smoothing,
                     buffers.slopes,
                 )
-                backward_rows(blas, P, layout, buffers, first, count, filled, decisions, work)
+                backward_rows(spare, P, layout, buffers, first, count, filled, decisions, work)
         meet(counters, threads)
         for q in range(thread, layout.slices, threads):
-            layer_gradients(blas, P, G, layout, buffers, q, padded)
+            layer_gradients(spare, P, G, layout, buffers, q, padded)
             leaf_gradients(G, layout, buffers, q, rows)
         meet(counters, threads)
-        if layout.prefix > 1 or how.penalized:
+        if layout.prefix > 1:
+            lower_gradients(spare, P, G, layout, buffers, thread, threads, counters)
+            meet(counters, threads)
+        if how.penalized:
             if thread == 0:
-                lower_gradients(blas, P, G, layout, buffers)
                 _finish_gradient(P, G, layout, how, limits)
             meet(counters, threads)
         rate, leaf_rate = rates[step], leaf_rates[step]

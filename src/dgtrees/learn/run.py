@@ -17,7 +17,6 @@ import numpy as np
 
 from dgtrees.errors import StateError
 from dgtrees.learn import _layers, _meeting, _step
-from dgtrees.learn._blas import SGEMM
 from dgtrees.learn.layout import leaf_arrays, make_buffers
 from dgtrees.learn.objective import HardTree, Objective, mean, rank_of
 from dgtrees.learn.pace import Pace
@@ -168,7 +167,7 @@ class Run:
     def _validate(self, validation: Feed, epoch: int) -> dict[str, float]:
         P, layout = self.descent.parameters.average, self.layout
         products = np.empty(int(layout.products_at[-1]) + 1, dtype=np.float32)
-        nodes = _layers.hard_nodes(SGEMM, P, layout, products)
+        nodes = _layers.hard_nodes(self.buffers.spare[0], P, layout, products)
         nodes = nodes.reshape(len(layout.left), layout.n_features + 1)
         tree = HardTree(nodes, layout.left, layout.right, *leaf_arrays(layout, P))
         scores = validation.scores(lambda rows: tree.scores(rows, self.objective))
@@ -218,7 +217,6 @@ class Run:
 
         def work(thread: int) -> None:
             _step.epoch(
-                SGEMM,
                 train.X,
                 classes,
                 values,
@@ -284,7 +282,8 @@ class Run:
             raise ValueError(f"a batch must have at most {layout.batch_rows} rows here, got {rows}")
         inputs = buffers.inputs[: rows * (d + 1)].reshape(rows, d + 1)
         inputs[:, :d], inputs[:, d] = self._blur(batch.X, place), 1.0
-        _step.forward(SGEMM, P.values, layout, buffers, settings, rows, _meeting.new_meeting())
+        alone = _meeting.new_meeting()
+        _step.forward(P.values, layout, buffers, settings, rows, alone)
         outputs = buffers.outputs[: rows * K].reshape(rows, K)
         if batch.offset is not None:
             outputs += batch.offset
@@ -292,7 +291,7 @@ class Run:
         if batch.weight is not None:
             slopes = slopes * batch.weight[:, None]
         buffers.slopes[: rows * K].reshape(rows, K)[:] = slopes / rows
-        _step.backward(SGEMM, P.values, self.gradient, layout, buffers, settings, rows)
+        _step.backward(P.values, self.gradient, layout, buffers, settings, rows, alone)
         self.processes.average(self.gradient)
         self.descent.steps += 1
         self.averaged += 1

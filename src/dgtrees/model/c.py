@@ -16,9 +16,9 @@ import numpy as np
 
 from dgtrees.model import c_encoding
 from dgtrees.model import c_source as source
-from dgtrees.model.model import Model, model_of
+from dgtrees.model.model import Model, ModelLike, model_of
 from dgtrees.model.text import on_one_line
-from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, UNUSED
+from dgtrees.tables.encoding import CATEGORY, DATE, UNUSED
 from dgtrees.tables.frames import MISSING
 from dgtrees.writing import check_target, whole_file
 
@@ -29,7 +29,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 
 
 def export_c(
-    model: Any, path: str | os.PathLike[str] | None = None, *, name: str | None = None
+    model: ModelLike, path: str | os.PathLike[str] | None = None, *, name: str | None = None
 ) -> tuple[str, str]:
     """A fitted model as C99 that allocates nothing and depends on nothing.
 
@@ -74,7 +74,7 @@ def export_c(
     return texts
 
 
-def c_texts(model: Any, name: str, file: str) -> tuple[str, str]:
+def c_texts(model: ModelLike, name: str, file: str) -> tuple[str, str]:
     """Source and header, for files called `file` .c and .h."""
     if not _IDENTIFIER.fullmatch(name):
         raise ValueError(
@@ -194,13 +194,12 @@ def _source(parts: Model, name: str, file: str) -> str:
 
 def _functions(parts: Model) -> list[str]:
     columns = parts.columns
-    encode = source.ENCODE
     if not columns:
         encode = source.AS_THEY_ARE
-    elif c_encoding.is_needed(columns):
-        encode = c_encoding.encoding_code(columns)
-    elif all(column.kind == NUMBER and not column.indicator for column in columns):
+    elif c_encoding.does_with_less(columns):
         encode = source.FILL
+    else:
+        encode = c_encoding.encoder_code(columns)
     code = [source.DOT, encode]
     code += [source.CATEGORY] if _has_categories(parts) else []
     votes = parts.linear and parts.forest.combine == "vote"

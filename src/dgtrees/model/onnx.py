@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.model.model import Model, model_of
+from dgtrees.model.model import Model, ModelLike, model_of
 from dgtrees.model.onnx_dates import add_dates
 from dgtrees.model.onnx_graph import Graph, fixed_order_dot
 from dgtrees.model.onnx_routing import leaves_of_rows
@@ -30,7 +30,7 @@ _DTYPES = ("double", "float")
 
 
 def export_onnx(
-    model: Any, path: str | os.PathLike[str] | None = None, *, dtype: str = "double"
+    model: ModelLike, path: str | os.PathLike[str] | None = None, *, dtype: str = "double"
 ) -> Any:
     """A fitted model as ONNX, which any runtime can run without Python.
 

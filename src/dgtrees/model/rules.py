@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from scipy.special import softmax
 
-from dgtrees.model.model import Model, model_of
+from dgtrees.model.model import Model, ModelLike, model_of
 from dgtrees.model.text import joined, leaf_functions, on_one_line, split_terms
 from dgtrees.tree.oblique import ObliqueTree
 
@@ -15,7 +14,7 @@ __all__ = ["export_text"]
 
 
 def export_text(
-    model: Any,
+    model: ModelLike,
     *,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,

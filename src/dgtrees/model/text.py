@@ -18,6 +18,7 @@ __all__ = [
     "leaf_functions",
     "linear_terms",
     "on_one_line",
+    "short_number",
     "split_terms",
     "tree_text",
 ]
@@ -123,7 +124,10 @@ def split_terms(
     threshold = column.unbend(-bias / float(weights[j]))
     given = column.names()[0] if feature_names is None else feature_names[j]
     own = column.name if given == column.names()[0] else given
-    return [f"{_number(sign, digits)} {on_one_line(own)}", _number(-sign * threshold, digits)]
+    return [
+        f"{short_number(sign, digits)} {on_one_line(own)}",
+        short_number(-sign * threshold, digits),
+    ]
 
 
 def linear_terms(
@@ -139,13 +143,14 @@ def linear_terms(
     order = np.argsort(-size, kind="stable")
     shown = [j for j in order[:max_weights] if weights[j] != 0]
     terms = [
-        f"{_number(weights[j], digits)} {f'x{j}' if feature_names is None else feature_names[j]}"
+        f"{short_number(weights[j], digits)} "
+        f"{f'x{j}' if feature_names is None else feature_names[j]}"
         for j in shown
     ]
     rest = int(np.count_nonzero(weights)) - len(shown)
     if rest:
         terms.append(f"({rest} more)")
-    return [*terms, _number(constant, digits)]
+    return [*terms, short_number(constant, digits)]
 
 
 def joined(terms: Sequence[str], between: str = " ") -> str:
@@ -173,7 +178,7 @@ def describe_leaf(
     scores = tree.leaf_values[leaf]
     slope = " + linear" if tree.linear else ""
     if class_names is None:
-        return ", ".join(_number(value, digits) for value in scores) + slope
+        return ", ".join(short_number(value, digits) for value in scores) + slope
     shares = softmax(scores)
     likeliest = [k for k in np.argsort(-shares, kind="stable")[:3] if shares[k] >= 0.01]
     return ", ".join(f"{class_names[k]} {shares[k]:.0%}" for k in likeliest) + slope
@@ -201,7 +206,8 @@ def leaf_functions(
     return lines
 
 
-def _number(value: float, digits: int) -> str:
+def short_number(value: float, digits: int = 3) -> str:
+    """A number as short as it may be."""
     text = f"{value + 0.0:.{digits}g}"  # + 0.0: no minus before a zero
     # 28000 reads better than 2.8e+04; beyond that, counting zeros does not.
     return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e9 else text

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from dgtrees.paper import statistics
-from dgtrees.paper.cells import Records
+from dgtrees.paper.cells import Records, is_of_older_recipe
 from dgtrees.paper.experiment import Experiment, specialise
 from dgtrees.paper.splits import facts
 from dgtrees.paper.statistics import Summary
 
 NOTHING = "-"
+OLDER = "†"
+"""Marks runs of a recipe as an earlier release had it."""
 _MOST_COLUMNS = 8
 
 
@@ -37,6 +39,11 @@ class Findings:
     def summary(self, dataset: str, method: str, height: int | None = None) -> Summary | None:
         """Of the test scores."""
         return statistics.summarise_records(self.records(dataset, method, height))
+
+    def mark(self, dataset: str, method: str, height: int | None = None) -> str:
+        """What is put behind a figure that has runs of an older recipe in it."""
+        made = self.records(dataset, method, height)
+        return f" {OLDER}" if any(map(is_of_older_recipe, made)) else ""
 
     def datasets(self) -> list[str]:
         """Those with at least one record."""
@@ -101,7 +108,8 @@ def _format_scores(found: Findings, dataset: str) -> list[str]:
             texts.append("diverged" if found.records(dataset, name) else NOTHING)
         else:
             mark = "**" if name in bold else ""
-            texts.append(f"{mark}{value.text(known.digits)}{mark} ({value.runs()})")
+            score = f"{mark}{value.text(known.digits)}{mark} ({value.runs()})"
+            texts.append(score + found.mark(dataset, name))
     return texts
 
 
@@ -226,7 +234,11 @@ def tabulate_heights(found: Findings) -> list[str]:
         for name, title in found.methods().items():
             values = [found.summary(dataset, name, h) for h in found.experiment.heights]
             if any(values):
-                texts = [f"{v.text(digits)} ({v.runs()})" if v else NOTHING for v in values]
+                marks = [found.mark(dataset, name, h) for h in found.experiment.heights]
+                texts = [
+                    f"{v.text(digits)} ({v.runs()}){mark}" if v else NOTHING
+                    for v, mark in zip(values, marks, strict=True)
+                ]
                 rows.append([facts(dataset).title, title, *texts])
     head = ["data", "", *(f"height {h}" for h in found.experiment.heights)]
     return format_table(head, rows) if rows else []
@@ -243,7 +255,8 @@ def tabulate_sparsity(found: Findings) -> list[str]:
                 reached = np.mean([r["details"]["nodes_reached"] for r in made])
                 nodes = made[0]["details"]["nodes"]
                 share = 100.0 * reached / nodes
-                cells.append(f"{reached:.1f} of {nodes} ({share:.0f} %; {len(made)})")
+                text = f"{reached:.1f} of {nodes} ({share:.0f} %; {len(made)})"
+                cells.append(text + found.mark(dataset, name))
             else:
                 cells.append(NOTHING)
         paper = found.experiment.published.get(dataset, {}).get("nodes", NOTHING)

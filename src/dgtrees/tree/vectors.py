@@ -7,16 +7,20 @@ operators of numbers; rows of a batch are the lanes.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from llvmlite import ir
+from numba.core import cgutils
 
 __all__ = [
     "SATURATED",
     "WIDTH",
     "Lanes",
     "exp_both_ways",
+    "interleave",
     "load",
+    "new_lanes",
     "spread",
     "store",
     "tanh_and_slope",
@@ -31,6 +35,9 @@ _FLOATS, _INTS = ir.VectorType(_FLOAT, WIDTH), ir.VectorType(_INT, WIDTH)
 _FLAGS = ("contract", "nsz")
 
 _LOG2_E, _LN_2 = 1.4426950408889634, 0.6931471805599453
+_EVEN = tuple(_LN_2**k / math.factorial(k) for k in (6, 4, 2, 0))
+_ODD = tuple(_LN_2**k / math.factorial(k) for k in (7, 5, 3, 1))
+"""2^f for |f| <= 1/2, powers of f^2: what is left out is below float32's precision."""
 
 SATURATED = 9.0
 """From here on tanh is 1 in float32, and its slope is taken as exactly 0."""
@@ -78,9 +85,19 @@ class Lanes:
             result = result * self + coefficient
         return result
 
+    def _bits(self, mask: int) -> Any:
+        whole = self.builder.bitcast(self.value, _INTS)
+        return self.builder.and_(whole, ir.Constant(_INTS, [mask] * WIDTH))
+
     def size(self) -> Lanes:
         """Absolute value."""
-        return self.at_least(0.0).choose(self, -self)
+        return self._new(self.builder.bitcast(self._bits(0x7FFFFFFF), _FLOATS))
+
+    def signed_as(self, other: Lanes) -> Lanes:
+        """It, which is not negative, with the sign of the other."""
+        whole = self.builder.bitcast(self.value, _INTS)
+        signed = self.builder.or_(whole, other._bits(0x80000000))
+        return self._new(self.builder.bitcast(signed, _FLOATS))
 
 
 def _constant(value: float) -> Any:
@@ -94,6 +111,24 @@ def spread(builder: Any, number: Any) -> Lanes:
     return Lanes(
         builder, builder.shuffle_vector(first, ir.Constant(_FLOATS, ir.Undefined), everywhere)
     )
+
+
+def new_lanes(builder: Any) -> Any:
+    """A place for 16 numbers, all 0 at first; the compiler keeps it in registers."""
+    place = cgutils.alloca_once(builder, _FLOATS)
+    builder.store(_constant(0.0), place)
+    return place
+
+
+def interleave(first: Lanes, second: Lanes) -> tuple[Lanes, Lanes]:
+    """Numbers of both by turns: those of their first halves, then those of the second halves."""
+    halves = []
+    for start in (0, WIDTH // 2):
+        order = [x for i in range(start, start + WIDTH // 2) for x in (i, WIDTH + i)]
+        mask = ir.Constant(_INTS, order)
+        value = first.builder.shuffle_vector(first.value, second.value, mask)
+        halves.append(Lanes(first.builder, value))
+    return halves[0], halves[1]
 
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
@@ -114,22 +149,25 @@ def store(context: Any, builder: Any, kind: Any, array: Any, index: Any, lanes: 
 
 
 def exp_both_ways(x: Lanes) -> tuple[Lanes, Lanes]:
-    """exp(x) and exp(-x) for |x| <= 80, to float32's precision.
+    """exp(x) and exp(-x) for |x| <= 80, to float32's precision."""
+    return _two_to_both(x * _LOG2_E)
 
-    x = (n + f) ln 2 with a whole n and |f| <= 1/2; the even and the odd part of exp(f ln 2) serve
-    both signs, and 2^n is put together from its bits.
+
+def _two_to_both(x: Lanes) -> tuple[Lanes, Lanes]:
+    """2^x and 2^-x.
+
+    x = n + f with a whole n and |f| <= 1/2; the even and the odd part of 2^f serve both signs, and
+    2^n is put together from its bits.
     """
     builder = x.builder
-    scaled = x * _LOG2_E
     # Adding 1.5 * 2^23 rounds to a whole number, whose lowest bits are then n. No flags here: the
     # compiler must not cancel the addition against the subtraction.
     magic = _constant(12582912.0)
-    shifted = builder.fadd(scaled.value, magic)
-    whole = Lanes(builder, builder.fsub(shifted, magic))
-    f = (scaled - whole) * _LN_2
+    shifted = builder.fadd(x.value, magic)
+    f = x - Lanes(builder, builder.fsub(shifted, magic))
     square = f * f
-    even = square.polynomial(1 / 40320, 1 / 720, 1 / 24, 1 / 2, 1)
-    odd = f * square.polynomial(1 / 5040, 1 / 120, 1 / 6, 1)
+    even = square.polynomial(*_EVEN)
+    odd = f * square.polynomial(*_ODD)
     n = builder.sub(builder.bitcast(shifted, _INTS), ir.Constant(_INTS, [0x4B400000] * WIDTH))
     up, down = (
         Lanes(builder, _power_of_two(builder, sign))
@@ -151,8 +189,8 @@ def tanh_and_slope(x: Lanes) -> tuple[Lanes, Lanes]:
     """
     size = x.size()
     far = size.at_least(SATURATED)
-    e, _ = exp_both_ways(far.choose(SATURATED, size) * -2.0)
+    e, _ = _two_to_both(far.choose(SATURATED, size) * (-2.0 * _LOG2_E))
     part = spread(x.builder, ir.Constant(_FLOAT, 1.0)) / (e + 1.0)
-    tanh = (-(e - 1.0)) * part
-    slope = e * part * part * 4.0
-    return x.at_least(0.0).choose(tanh, -tanh), far.choose(0.0, slope)
+    tanh = ((-e) + 1.0) * part
+    slope = (e * part) * (part * 4.0)
+    return tanh.signed_as(x), far.choose(0.0, slope)

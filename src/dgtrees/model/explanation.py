@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dgtrees.model.model import Model, model_of
+from dgtrees.model.model import Model, ModelLike, model_of
 from dgtrees.tables.encoder import is_frame
 
 __all__ = ["Explanation", "Reason", "Step", "explain"]
@@ -98,7 +98,7 @@ class Explanation:
 
 
 def explain(
-    model: Any, x: ArrayLike | Mapping[str, Any], *, background: ArrayLike | None = None
+    model: ModelLike, x: ArrayLike | Mapping[str, Any], *, background: ArrayLike | None = None
 ) -> Explanation:
     """Explain one prediction by the decisions that led to it.
 

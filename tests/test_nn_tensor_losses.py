@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dgtrees.learn.recipe import Recipe
-from dgtrees.nn.losses import LOSSES, mean_loss, training_loss
+from dgtrees.nn.tensor_losses import LOSSES, mean_loss, training_loss
 
 
 @pytest.mark.parametrize("name", sorted(LOSSES))

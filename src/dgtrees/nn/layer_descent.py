@@ -12,8 +12,8 @@ from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.result import Callback, TrainingResult
 from dgtrees.learn.rows import Rows
 from dgtrees.nn.loop import fit_tree, make_layer, make_optimizer
-from dgtrees.nn.rows import TensorRows
-from dgtrees.nn.threads import one_torch_thread
+from dgtrees.nn.tensor_rows import TensorRows
+from dgtrees.nn.torch_threads import one_torch_thread
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["LayerDescent", "LayerRun"]

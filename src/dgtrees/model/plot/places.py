@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["Place", "layout"]
+__all__ = ["Place", "place_all"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Place:
         return (self.first + self.stop) / 2
 
 
-def layout(tree: ObliqueTree, max_depth: int) -> list[Place]:
+def place_all(tree: ObliqueTree, max_depth: int) -> list[Place]:
     """Places of all that is drawn, parents first; no above yes."""
     places: list[Place] = []
 

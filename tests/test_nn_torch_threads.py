@@ -4,7 +4,7 @@ import threading
 
 import torch
 
-from dgtrees.nn.threads import one_torch_thread
+from dgtrees.nn.torch_threads import one_torch_thread
 
 
 def test_one_thread_inside_and_the_callers_number_after():

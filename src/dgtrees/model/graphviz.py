@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
-from dgtrees.model.model import Model, model_of
+from dgtrees.model.model import Model, ModelLike, model_of
 from dgtrees.model.text import (
     count_leaves,
     describe_leaf,
@@ -27,7 +26,7 @@ _DIGITS = 3
 
 
 def export_dot(
-    model: Any,
+    model: ModelLike,
     path: str | os.PathLike[str] | None = None,
     *,
     feature_names: Sequence[str] | None = None,
