@@ -208,6 +208,7 @@ class _Reader:
         mass = np.bincount(rows.y, weights=rows.weight, minlength=model._n_classes)
         mass = self.workers.sum(mass)
         factors = model._class_factors(mass)
+        model._learn_factors(factors)
         weights = self.workers.parts(rows, lambda part: part.weight * factors[part.y])
         return replace(rows, weight=on_disk(weights))
 

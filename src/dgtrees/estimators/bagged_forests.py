@@ -99,11 +99,15 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
     def _combine(self) -> str:
         return _VOTING[self.voting]
 
+    def _learn_factors(self, factors: np.ndarray, shares: bool = True) -> None:
+        if self._combine != "vote":  # votes are decisions, which weights have had their part in
+            super()._learn_factors(factors, shares)
+
     def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:
         if not self.oob_score:
             return
         known = ~np.isnan(outputs[:, 0])
-        hit = outputs[known].argmax(axis=1) == train.y[known]
+        hit = self._answer.predict(outputs[known]) == self.classes_[train.y[known]]
         self.oob_score_ = (
             float(np.average(hit, weights=train.weight[known])) if known.any() else float("nan")
         )

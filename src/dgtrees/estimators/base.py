@@ -28,6 +28,7 @@ from dgtrees.learn.recipe import TORCH_QUANTIZERS, Recipe
 from dgtrees.learn.result import TrainingResult
 from dgtrees.learn.trainer import Trainer
 from dgtrees.learn.tries import best_of_tries
+from dgtrees.model.model import Model
 from dgtrees.tables.examples import Examples
 
 __all__ = ["DGTEstimator"]
@@ -122,8 +123,12 @@ class DGTEstimator(TreeParameters, SingleTree):
             seed=seed,
             n_threads=effective_n_jobs(self.n_jobs),
             repeats=rows,
+            medians=self._encoder.medians,
         )
-        leaf_rows = made.tree.visits(train.X, rows)[1]
+        leaf_rows = made.tree.visits(made.tails.bend(train.X), rows)[1]
+        self._encoder = self._encoder.bending(made.tails.center, made.tails.spread)
+        if made.tree.mixes:
+            self._encoder = self._encoder.reaching(*_reach(train.X))
         epochs = made.choice.plan.epochs
         self._deliver(made.tree, made.importance, made.scale, leaf_rows, {}, epochs, None)
         self.chosen_ = made.choice
@@ -236,4 +241,19 @@ class DGTEstimator(TreeParameters, SingleTree):
     def _epoch_tasks(self, tree: Callable, n_epochs: int) -> tuple[EpochTasks, ...]:
         if not getattr(self, "_skl_callbacks", None):
             return ()
-        return (EpochTasks(self, n_epochs, lambda: {"model_": self._finished((tree(),))}),)
+
+        def so_far() -> dict[str, Model]:
+            return {"model_": self._finished((self._without_weights(tree()),))}
+
+        return (EpochTasks(self, n_epochs, so_far),)
+
+
+def _reach(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """As far as training can speak of: its range, and once more its width on both sides.
+
+    Where columns are added up, one value that is far off would decide alone.
+    """
+    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    with np.errstate(over="ignore"):
+        width = high - low
+        return np.nan_to_num(low - width), np.nan_to_num(high + width)

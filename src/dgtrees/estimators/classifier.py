@@ -47,7 +47,9 @@ class DGTClassifier(ClassTarget, DGTEstimator):
     patience : int, optional
         Stop after this many epochs without a better validation score.
     class_weight : dict, "balanced" or None
-        Weights of classes.
+        Weights of classes: how much an error on a row of each matters. They decide which class is
+        predicted, that of the largest probability times weight; probabilities stay those of the
+        rows.
     refine : {"polish"}, optional
         What follows gradient training. "polish": alternating passes over nodes and leaves, kept
         where validation rows do not get worse by it.

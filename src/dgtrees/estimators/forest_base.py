@@ -117,7 +117,7 @@ class ForestEstimator(ForestParameters, ModelEstimator):
         numbers = list(range(len(trees), self.n_estimators))
         grown = self._grown(train, validation, growing, numbers, seed)
         for tree, importance in grown:
-            trees.append(tree)
+            trees.append(self._without_weights(tree))
             np.add.at(importances, self._encoder.source, importance)
         self._seed, self._grown_from = seed, grown_from
         self._total_importances = importances

@@ -69,7 +69,7 @@ class SingleTree(CallbackSupportMixin, TreeEstimator):
         features = np.zeros(self.n_features_in_)
         np.add.at(features, self._encoder.source, importance)
         self.model_ = self._finished(
-            (tree,),
+            (self._without_weights(tree),),
             importance=features,
             scale=scale,
             leaf_rows=None if leaf_rows is None else (leaf_rows,),

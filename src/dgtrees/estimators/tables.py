@@ -25,6 +25,7 @@ from dgtrees.tables.encoder import Encoder, Targets, columns_of, is_frame
 from dgtrees.tables.examples import Examples, hold_out, merge_repeated
 from dgtrees.tables.frames import is_numeric
 from dgtrees.tables.row_labels import without_row_labels
+from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["TableEstimator"]
 
@@ -81,6 +82,10 @@ class TableEstimator(BaseEstimator):
     def _row_factors(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
         """What class weights multiply the weight of every row by; None where there are none."""
         return None
+
+    def _without_weights(self, tree: ObliqueTree) -> ObliqueTree:
+        """A tree whose probabilities class weights have no part in."""
+        return tree
 
     def _held_out_share(self, rows: int) -> float | None:
         """Share of the training rows to validate with where no others are given."""

@@ -9,12 +9,46 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dgtrees.tables.bending import FARTHEST, POWER, ROOTS
 from dgtrees.tables.dates import PARTS
 from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, UNUSED, Column
 
-__all__ = ["READ_CATEGORY", "encoder_code", "encoding_arrays"]
+__all__ = ["READ_CATEGORY", "does_with_less", "encoder_code", "encoding_arrays", "has_bent"]
 
 _KINDS = (NUMBER, CATEGORY, DATE, UNUSED)
+
+_REACH = """\
+/* What lies beyond the reach of training is taken for its end. */
+static double @_within(int column, double x)
+{
+    x = x < @_reach[column][0] ? @_reach[column][0] : x;
+    return x > @_reach[column][1] ? @_reach[column][1] : x;
+}
+
+"""
+
+_BEND = f"""\
+/* Numbers of long tails: a soft logarithm. */
+static double @_bent(int column, double x)
+{{
+    double z, root;
+    int i;
+    if (@_bend[column][1] == 0.0)
+        return x;
+    z = (x - @_bend[column][0]) / @_bend[column][1];
+    root = z < 0.0 ? -z : z;
+    root = (root < {FARTHEST} ? root : {FARTHEST}) + 1.0;
+    for (i = 0; i < {ROOTS}; i++)
+        root = sqrt(root);
+    root = (root - 1.0) * {POWER};
+    return z < 0.0 ? -root : root;
+}}
+
+"""
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+_NUMBER = "missing ? @_median[i] : x[i]"
 
 _DATE = """\
 /* The largest whole number that is at most a / b. */
@@ -97,11 +131,27 @@ READ_CATEGORY = """\
 """
 
 
+def does_with_less(columns: Sequence[Column]) -> bool:
+    """Whether these are numbers that are only to be filled."""
+    changed = any(column.indicator or column.reach or column.bent for column in columns)
+    return not changed and all(column.kind == NUMBER for column in columns)
+
+
 def encoder_code(columns: Sequence[Column]) -> str:
-    """The code that encodes a row of these columns."""
+    """The code that encodes a row of these columns; bent ones need the mathematical library."""
+    number, before = _NUMBER, ""
+    if any(column.reach for column in columns):
+        number, before = f"@_within(i, {number})", _REACH
+    if has_bent(columns):
+        number, before = f"@_bent(i, {number})", before + _BEND
     dated = any(column.kind == DATE for column in columns)
-    code = _ENCODE.replace("$date", _DATE_BRANCH if dated else "")
-    return f"{_DATE}\n{code}" if dated else code
+    code = _ENCODE.replace("$date", _DATE_BRANCH if dated else "").replace(_NUMBER, number)
+    return before + (f"{_DATE}\n{code}" if dated else code)
+
+
+def has_bent(columns: Sequence[Column]) -> bool:
+    """Whether numbers of long tails are bent."""
+    return any(column.bent for column in columns)
 
 
 def encoding_arrays(columns: Sequence[Column]) -> dict[str, np.ndarray]:
@@ -117,6 +167,8 @@ def encoding_arrays(columns: Sequence[Column]) -> dict[str, np.ndarray]:
         "mean_count": np.array([len(column.outputs) for column in columns]),
         "first_mean": np.cumsum([0, *sizes[:-1]]),
         "means": np.concatenate([*means, np.zeros(1)]),  # C has no empty arrays
+        "reach": np.array([column.reach or (-_LARGEST, _LARGEST) for column in columns]),
+        "bend": np.array([column.bent or (0.0, 0.0) for column in columns]),
         "part_used": np.array(used, dtype=int),
         "part_median": np.array([[m.get(part, 0.0) for part in PARTS] for m in medians]),
     }

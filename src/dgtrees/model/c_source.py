@@ -227,7 +227,7 @@ int @_label(const double *x)
 {
     double room[@_WIDTH], out[@_OUTPUTS];
     @_outputs(@_encoded(x, room), out);
-    return @_best(out);
+$weigh    return @_best(out);
 }
 """
 

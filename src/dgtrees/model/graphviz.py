@@ -14,7 +14,7 @@ from dgtrees.model.text import (
     describe_leaf,
     joined,
     leaf_functions,
-    linear_terms,
+    split_terms,
 )
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.writing import whole_file
@@ -126,13 +126,14 @@ class _Picture:
             label = _quoted([f"{count_leaves(tree, child)} leaves below"])
             self.lines.append(f'  {name} [label={label}, style="rounded,dashed"];')
         else:
-            terms = linear_terms(
-                tree.weights[child],
-                tree.bias[child],
+            terms = split_terms(
+                tree,
+                child,
                 self.names,
                 self.max_weights,
                 _DIGITS,
                 self.parts.facts.feature_scale,
+                self.parts.bent,
             )
             label = _quoted([*joined(terms, "\n").split("\n"), ">= 0?"])
             self.lines.append(f"  {name} [label={label}];")

@@ -201,6 +201,12 @@ class Model:
         return np.arange(self.forest.n_features) if self.encoder is None else self.encoder.source
 
     @cached_property
+    def bent(self) -> dict[int, Column]:
+        """Numbers of encoded columns that are bent, and what they come from."""
+        first = np.cumsum([0, *(column.width for column in self.columns)]).tolist()
+        return {at: c for at, c in zip(first, self.columns, strict=False) if c.bent}
+
+    @cached_property
     def typical(self) -> np.ndarray | None:
         """A typical encoded row; None where nobody knows.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.special import softmax
 
+from dgtrees.tables.encoding import Column
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "linear_terms",
     "on_one_line",
     "short_number",
+    "split_terms",
     "tree_text",
 ]
 
@@ -32,6 +34,7 @@ def tree_text(
     feature_scale: Sequence[float] | np.ndarray | None = None,
     leaf_rows: Sequence[float] | np.ndarray | None = None,
     max_depth: int | None = None,
+    bent: Mapping[int, Column] | None = None,
 ) -> str:
     """The tree as indented rules, the largest weights of every split first.
 
@@ -48,6 +51,8 @@ def tree_text(
         Training rows of every leaf, shown beside it.
     max_depth : int, optional
         Levels of decisions to show.
+    bent : mapping, optional
+        Features that are bent (`Model.bent`): what such a one decides alone is shown in its units.
 
     Examples
     --------
@@ -70,7 +75,8 @@ def tree_text(
         if max_depth is not None and len(indent) // 2 >= max_depth:
             lines.append(f"{indent}{label}... {count_leaves(tree, child)} leaves below")
             return
-        split = describe_split(tree, child, feature_names, max_weights, digits, feature_scale)
+        look = feature_names, max_weights, digits, feature_scale, bent
+        split = describe_split(tree, child, *look)
         lines.append(f"{indent}{label}{split}")
         write(int(tree.left[child]), indent + "  ", "no:  ")
         write(int(tree.right[child]), indent + "  ", "yes: ")
@@ -91,12 +97,37 @@ def describe_split(
     max_weights: int = 4,
     digits: int = 3,
     feature_scale: Sequence[float] | np.ndarray | None = None,
+    bent: Mapping[int, Column] | None = None,
 ) -> str:
     """One decision, such as ``-2 age + 1 height + 0.5 >= 0?``."""
-    terms = linear_terms(
-        tree.weights[node], tree.bias[node], feature_names, max_weights, digits, feature_scale
-    )
-    return f"{joined(terms)} >= 0?"
+    look = feature_names, max_weights, digits, feature_scale, bent
+    return f"{joined(split_terms(tree, node, *look))} >= 0?"
+
+
+def split_terms(
+    tree: ObliqueTree,
+    node: int,
+    feature_names: Sequence[str] | None = None,
+    max_weights: int = 4,
+    digits: int = 3,
+    feature_scale: Sequence[float] | np.ndarray | None = None,
+    bent: Mapping[int, Column] | None = None,
+) -> list[str]:
+    """Terms of a decision; a bent column that decides alone has a threshold in its own units."""
+    weights, bias = tree.weights[node], float(tree.bias[node])
+    used = np.flatnonzero(weights)
+    column = (bent or {}).get(int(used[0])) if len(used) == 1 else None
+    if column is None:
+        return linear_terms(weights, bias, feature_names, max_weights, digits, feature_scale)
+    j = int(used[0])
+    sign = float(np.sign(weights[j]))
+    threshold = column.unbend(-bias / float(weights[j]))
+    given = column.names()[0] if feature_names is None else feature_names[j]
+    own = column.name if given == column.names()[0] else given
+    return [
+        f"{short_number(sign, digits)} {on_one_line(own)}",
+        short_number(-sign * threshold, digits),
+    ]
 
 
 def linear_terms(
