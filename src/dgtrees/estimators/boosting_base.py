@@ -1,0 +1,333 @@
+"""What DGTBoostingClassifier and DGTBoostingRegressor share: fit, stages, warm starts.
+
+Checks parameters, hands rows to `learn.boosted_sum`, and delivers the finished `Model`, a sum of
+trees; reading rows is `tables`' part, answering `delegation`'s, targets are `target_types`'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+
+from dgtrees.errors import Problems
+from dgtrees.estimators.delegation import ModelEstimator
+from dgtrees.estimators.parameters import unchanged_on_error
+from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, prepare_rows, start_sum
+from dgtrees.learn.boosting import BoostingSettings
+from dgtrees.learn.boosting_losses import Loss
+from dgtrees.tables.encoder import NUMBER
+from dgtrees.tables.examples import Examples
+from dgtrees.tree.forest import ObliqueForest
+
+__all__ = ["BoostingEstimator"]
+
+_LEAST_ROWS = 20
+_LEAST_FOLD = 5
+"""Rows below which a fold says nothing."""
+
+_ROUNDS_UNHELD = 50
+"""Rounds where there are too few rows to hold any out."""
+
+
+class BoostingEstimator(ModelEstimator):
+    """Base of the boosted models; subclasses say what a target is and what loss is lowered."""
+
+    def _held_out_share(self, rows: int) -> float | None:
+        return self.validation_fraction
+
+    # Subclasses' part
+
+    def _boosting_loss(self) -> Loss:
+        raise NotImplementedError
+
+    def _boosting_target(self, y: np.ndarray) -> np.ndarray:
+        """Targets as the loss takes them, (rows, outputs of the loss)."""
+        raise NotImplementedError
+
+    def _expansion(self) -> tuple[np.ndarray, np.ndarray]:
+        """Outputs of the model are the first, a matrix, times scores plus the second."""
+        raise NotImplementedError
+
+    # Fitting
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (rows, features)
+            Numbers; DataFrames may also hold strings or categories. Missing values are welcome.
+        y : array-like of shape (rows,) or, for regression, (rows, outputs)
+            Targets.
+        sample_weight : array-like of shape (rows,), optional
+            A weight of 2 is the same as giving the row twice, a weight of 0 as leaving it out.
+        X_val, y_val, sample_weight_val : optional
+            Rows that say when to stop; there is then one sum of trees, of all other rows.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
+        return self
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
+    ) -> None:
+        self._check_parameters()
+        train, validation, seed = self._training_rows(
+            X, y, sample_weight, X_val, y_val, sample_weight_val
+        )
+        counted = train.weight
+        factors = self._row_factors(train.y, train.weight)
+        if factors is not None:
+            train = replace(train, weight=train.weight * factors)
+        grown_from = self._identity(train)
+        if self.warm_start and hasattr(self, "_sum"):
+            self._check_kept(grown_from)
+        else:
+            self._sum = self._start(train, validation, seed)
+        self._grown_from = grown_from
+        self._sum.run(self._rounds(len(train.X)), effective_n_jobs(self.n_jobs))
+        self._deliver(self._sum, counted)
+
+    def _start(self, train: Examples, validation: Examples | None, seed: int) -> BoostedSum:
+        """Boosters of these rows, of settings that are chosen where they are to be."""
+        both = [train] if validation is None else [train, validation]
+        self._learn_scale(train)
+        y = np.concatenate([self._boosting_target(part.y) for part in both])
+        X, weight = (np.concatenate([getattr(p, n) for p in both]) for n in ("X", "weight"))
+        first = np.arange(len(train.X))
+        rows = prepare_rows(X, y, weight, first, self._boosting_loss(), self._signs())
+        parts = self._parts(y, first, len(X), seed)
+        held_out = len(parts[0][1]) > 0
+        settings = self._settings(len(train.X), held_out)
+        choose = {
+            "least_rows": held_out and self.min_samples_leaf == "auto",
+            "linear": held_out and self.linear == "auto" and bool((rows.signs == 0).any()),
+            "oblique": held_out and self.oblique == "auto" and X.shape[1] > 1,
+        }
+        return start_sum(rows, parts, settings, choose, self._n_classes > 0, seed)
+
+    def _parts(
+        self, y: np.ndarray, train: np.ndarray, total: int, seed: int
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Rows to learn from and held-out ones, for every sum of trees."""
+        if total > len(train):
+            return [(train, np.arange(len(train), total))]
+        folds = 0 if self.n_folds is None or self.patience is None else int(self.n_folds)
+        if folds < 2 or len(train) < folds * _LEAST_FOLD:
+            return [(train, train[:0])]
+        fold = deal_folds(y, folds, self._n_classes > 0, seed)
+        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(folds)]
+
+    def _settings(self, rows: int, held_out: bool) -> BoostingSettings:
+        least = min(_LEAST_ROWS, max(1, rows // 10))
+        return BoostingSettings(
+            rounds=int(self.n_estimators),
+            learning_rate=float(self.learning_rate),
+            max_leaves=int(self.max_leaves),
+            least_rows=least if self.min_samples_leaf == "auto" else int(self.min_samples_leaf),
+            ridge=float(self.l2),
+            row_share=float(self.max_samples),
+            column_share=float(self.max_features),
+            oblique=self.oblique == "auto" or bool(self.oblique),
+            linear=self.linear is True,
+            patience=self.patience if held_out else None,
+        )
+
+    def _rounds(self, rows: int) -> int:
+        held_out = len(self._sum.boosters[0].held) > 0
+        unheld = self.n_folds is None or self.patience is None
+        most = int(self.n_estimators)
+        return most if held_out or unheld else min(most, _ROUNDS_UNHELD)
+
+    def _learn_scale(self, train: Examples) -> None:
+        """Learn what targets are scaled by, if they are."""
+
+    def _deliver(self, made: BoostedSum, weight: np.ndarray) -> None:
+        """End the fit with the model."""
+        matrix, shift = self._expansion()
+        features = np.zeros(self.n_features_in_)
+        np.add.at(features, self._encoder.source, made.importance())
+        self.chosen_ = made.settings
+        self.model_ = self._finished(
+            made.trees(matrix),
+            "sum",
+            base=made.base(matrix, shift),
+            importance=features,
+            scale=made.rows.scale,
+            leaf_rows=made.leaf_rows(),
+            stages=made.stages(),
+            best_score=made.held_loss(),
+        )
+
+    # Parameters
+
+    def _check_parameters(self) -> None:
+        problems = Problems()
+        for name, least in (("n_estimators", 1), ("max_leaves", 2)):
+            value = getattr(self, name)
+            problems.require(
+                _whole(value) and value >= least,
+                f"{name} must be a whole number of at least {least}, got {value!r}",
+            )
+        for name, low, high in _SHARES:
+            value = getattr(self, name)
+            problems.require(
+                isinstance(value, Real) and not isinstance(value, bool) and low < value <= high,
+                f"{name} must be a number above {low} and at most {high}, got {value!r}",
+            )
+        for name in ("oblique", "linear"):
+            value = getattr(self, name)
+            problems.require(
+                isinstance(value, bool) or value == "auto",
+                f"{name} must be 'auto', True or False, got {value!r}",
+            )
+        for name, least in (("patience", 1), ("n_folds", 2)):
+            value = getattr(self, name)
+            problems.require(
+                value is None or (_whole(value) and value >= least),
+                f"{name} must be None or a whole number of at least {least}, got {value!r}",
+            )
+        least_rows, share = self.min_samples_leaf, self.validation_fraction
+        problems.require(
+            least_rows == "auto" or (_whole(least_rows) and least_rows >= 1),
+            f"min_samples_leaf must be 'auto' or a whole number of at least 1, got {least_rows!r}",
+        )
+        problems.require(
+            share is None or (isinstance(share, Real) and 0.0 < float(share) < 1.0),
+            f"validation_fraction must be between 0 and 1 or None, got {share!r}",
+        )
+        problems.require(
+            isinstance(self.l2, Real) and 0.0 <= self.l2 < np.inf,
+            f"l2 must be a number of at least 0, got {self.l2!r}",
+        )
+        problems.settle()
+
+    def _signs(self) -> np.ndarray:
+        """Sign of every encoded column in `monotonic`, 0 where there is none."""
+        given = self._given_signs()
+        signs = np.zeros(self._encoder.width, dtype=np.int8)
+        widths = [column.width for column in self._encoder.columns]
+        starts = np.cumsum([0, *widths])
+        for j, sign in enumerate(given):
+            column = self._encoder.columns[j]
+            if sign and column.kind != NUMBER:
+                raise ValueError(
+                    f"monotonic is for columns of numbers, got {sign} for {column.name!r}, which "
+                    f"is a {column.kind}: leave it out"
+                )
+            if sign:
+                signs[starts[j]] = sign
+        if signs.any() and len(self._expansion()[0].T) > 1:
+            raise ValueError(
+                "monotonic is for one number or two classes, got several outputs: leave it out"
+            )
+        return signs
+
+    def _given_signs(self) -> Sequence[int]:
+        names = [column.name for column in self._encoder.columns]
+        given = self.monotonic
+        if given is None:
+            return [0] * len(names)
+        if isinstance(given, Mapping):
+            unknown = [str(name) for name in given if name not in names]
+            if unknown:
+                raise ValueError(
+                    f"monotonic must name columns of X, got {unknown[0]!r}: they are {names[:10]}"
+                )
+            given = [given.get(name, 0) for name in names]
+        signs = list(given)
+        if len(signs) != len(names) or any(sign not in (-1, 0, 1) for sign in signs):
+            raise ValueError(
+                f"monotonic must be {len(names)} numbers, -1, 0 or 1, or a dict of columns, got "
+                f"{self.monotonic!r}"
+            )
+        return [int(sign) for sign in signs]
+
+    # Going on
+
+    def _identity(self, train: Examples) -> tuple:
+        given = self.get_params(deep=False)
+        free = {"n_estimators", "warm_start", "n_jobs", "verbose", "encoder"}
+        kept = {name: repr(value) for name, value in given.items() if name not in free}
+        return hash(train.X.tobytes()), hash(np.asarray(train.y).tobytes()), kept
+
+    def _check_kept(self, grown_from: tuple) -> None:
+        if grown_from != self._grown_from:
+            raise ValueError(
+                "warm_start adds trees to a sum of the same rows and parameters, and some have "
+                "changed: change them back, or fit with warm_start=False"
+            )
+        have = max(len(booster.trees) for booster in self._sum.boosters)
+        if self.n_estimators < have:
+            raise ValueError(
+                f"with warm_start n_estimators must not fall below the {have} rounds there are, "
+                f"got {self.n_estimators}: set it higher, or warm_start=False"
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("_sum", "_grown_from")}
+
+    # Answers
+
+    @property
+    def forest_(self) -> ObliqueForest:
+        """The trees, on unscaled features, and what is added to their sum."""
+        return self.model_.forest
+
+    @property
+    def n_iter_(self) -> int:
+        """Rounds that the model has trees of."""
+        return len(self.model_.facts.scores["stages"])
+
+    @property
+    def best_score_(self) -> float | None:
+        """Mean held-out loss of the sums; None where nothing was held out."""
+        return self.model_.facts.scores["best_score"]
+
+    def _staged_outputs(self, X: Any) -> Iterator[np.ndarray]:
+        rows = self._rows_to_predict(X)
+        forest, before = self.forest_, 0
+        sums = np.zeros((len(rows), forest.n_outputs))
+        base = 0.0 if forest.base is None else forest.base.predict(rows)
+        for count in self.model_.facts.scores["stages"]:
+            for tree in forest.trees[before:count]:
+                sums += tree.predict(rows)
+            before = count
+            whole = sums + base
+            yield whole if forest.bounds is None else np.clip(whole, *forest.bounds)
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[np.ndarray]:
+        """`predict` after every round of trees."""
+        for outputs in self._staged_outputs(X):
+            yield self._answer.predict(outputs)
+
+
+_SHARES = (
+    ("learning_rate", 0.0, 1.0),
+    ("max_samples", 0.0, 1.0),
+    ("max_features", 0.0, 1.0),
+)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)

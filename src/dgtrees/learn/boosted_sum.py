@@ -1,0 +1,251 @@
+"""A boosted model from rows: what it is, is chosen on held-out rows; several sums are averaged.
+
+Rows are dealt into folds. Every fold says when to stop to a sum of trees that is grown on the
+others, and the mean of these sums, which is one sum of trees again, is the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dgtrees.learn.binning import bin_rows
+from dgtrees.learn.boosting import Booster, BoostedTree, BoostingRows, BoostingSettings
+from dgtrees.learn.boosting_losses import Loss
+from dgtrees.learn.linear import PENALTIES, Linear, linear_models
+from dgtrees.learn.scaling import moments
+from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = ["BoostedSum", "deal_folds", "prepare_rows", "start_sum"]
+
+_EXTREME = 5.0
+"""Standardised values beyond are cut off where directions are learnt."""
+
+_FINE_ROWS = 5
+_TRIAL_RATE, _TRIAL_ROUNDS, _TRIAL_PATIENCE = 0.2, 150, 10
+"""Settings are tried with larger steps, and not to the end."""
+
+
+def prepare_rows(
+    X: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    train: np.ndarray,
+    loss: Loss,
+    signs: np.ndarray,
+) -> BoostingRows:
+    """Rows as boosters share them; bins and scales are learnt from the rows `train`."""
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    center, scale = moments(X[train], weight[train])
+    scale = np.where(scale > 0, scale, 1.0)
+    standard = np.clip((X - center) / scale, -_EXTREME, _EXTREME)
+    binned = bin_rows(X, train)
+    return BoostingRows(X, standard, center, scale, binned, y, weight, loss, signs)
+
+
+def deal_folds(y: np.ndarray, n_folds: int, by_class: bool, seed: int) -> np.ndarray:
+    """Number of the fold of every row, (rows,); classes are dealt out evenly."""
+    rng = np.random.default_rng(seed)
+    key = rng.random(len(y))
+    if by_class:
+        label = y[:, 0] if y.shape[1] == 1 else y.argmax(axis=1)
+        key += label
+    fold = np.empty(len(y), dtype=np.int64)
+    fold[np.argsort(key, kind="stable")] = np.arange(len(y)) % n_folds
+    return fold
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Rows that one sum learns from, and those that stop it."""
+
+    train: np.ndarray
+    held: np.ndarray
+
+
+class BoostedSum:
+    """Several boosters whose mean is the model.
+
+    Parameters
+    ----------
+    rows : BoostingRows
+    boosters : list of Booster
+    n_classes : int
+        0 for regression.
+    tried : dict
+        Held-out loss of what was tried, by name.
+    """
+
+    def __init__(
+        self, rows: BoostingRows, boosters: list[Booster], tried: dict[str, float]
+    ) -> None:
+        self.rows, self.boosters, self.tried = rows, boosters, tried
+
+    @property
+    def settings(self) -> BoostingSettings:
+        """As chosen."""
+        return self.boosters[0].settings
+
+    def run(self, rounds: int, n_threads: int = 1) -> BoostedSum:
+        """Let every booster go on, up to so many rounds."""
+        if n_threads <= 1 or len(self.boosters) == 1:
+            for booster in self.boosters:
+                booster.run(rounds)
+        else:
+            with ThreadPoolExecutor(n_threads) as pool:
+                list(pool.map(lambda booster: booster.run(rounds), self.boosters))
+        return self
+
+    # As a model
+
+    def stages(self) -> list[int]:
+        """Trees of the model after every round."""
+        rounds = max((booster.kept for booster in self.boosters), default=0)
+        return [
+            sum(min(booster.kept, last) for booster in self.boosters)
+            for last in range(1, rounds + 1)
+        ]
+
+    def kept_trees(self) -> list[BoostedTree]:
+        """Trees up to every booster's best round, round by round."""
+        rounds = max((booster.kept for booster in self.boosters), default=0)
+        return [b.trees[i] for i in range(rounds) for b in self.boosters if i < b.kept]
+
+    def trees(self, expand: np.ndarray) -> list[ObliqueTree]:
+        """The kept trees with leaf values times `expand` (outputs of the model, outputs here)."""
+        share = expand / len(self.boosters)
+        if not self.kept_trees():  # the base says it all, and a forest has a tree
+            leaf = np.zeros((1, len(expand)))
+            return [ObliqueTree(*_no_nodes(self.rows.X.shape[1]), leaf)]
+        return [
+            ObliqueTree(
+                tree.weights, tree.bias, tree.children[:, 0], tree.children[:, 1],
+                tree.values @ share.T,
+            )
+            for tree in self.kept_trees()
+        ]  # fmt: skip
+
+    def base(self, expand: np.ndarray, shift: np.ndarray) -> ObliqueTree:
+        """What is added to the trees: a tree of one leaf, linear if the boosters start so."""
+        d, share = self.rows.X.shape[1], expand / len(self.boosters)
+        if self.boosters[0].line is None:
+            start = np.sum([booster.start for booster in self.boosters], axis=0)
+            return ObliqueTree(*_no_nodes(d), (share @ start + shift)[None])
+        weights = np.sum([b.line.weights for b in self.boosters if b.line], axis=0)
+        bias = np.sum([b.line.bias for b in self.boosters if b.line], axis=0)
+        slopes = share @ weights / self.rows.scale
+        values = share @ bias + shift - slopes @ self.rows.center
+        return ObliqueTree(*_no_nodes(d), values[None], slopes[None])
+
+    def leaf_rows(self) -> list[np.ndarray]:
+        """Rows of every leaf of every tree."""
+        everything = [np.array([self.rows.weight.sum()])]
+        return [tree.rows for tree in self.kept_trees()] or everything
+
+    def held_loss(self) -> float | None:
+        """Mean over the boosters of their lowest held-out loss."""
+        if not len(self.boosters[0].held):
+            return None
+        return float(np.mean([booster.best_loss for booster in self.boosters]))
+
+    def importance(self) -> np.ndarray:
+        """Share of every column in what the kept trees gained, (d,)."""
+        total = np.zeros(self.rows.X.shape[1])
+        for tree in self.kept_trees():
+            total += tree.importance
+        if self.boosters[0].line is not None and not total.any():
+            total += np.abs(self.base(np.eye(self.rows.y.shape[1]), np.zeros(1)).leaf_weights).sum(
+                axis=(0, 1)
+            ) * self.rows.scale
+        return total / total.sum() if total.any() else total
+
+
+def _no_nodes(d: int) -> tuple[np.ndarray, ...]:
+    return np.empty((0, d)), np.empty(0), np.empty(0), np.empty(0)
+
+
+def start_sum(
+    rows: BoostingRows,
+    parts: Iterable[tuple[np.ndarray, np.ndarray]],
+    settings: BoostingSettings,
+    choose: dict[str, bool],
+    classification: bool,
+    seed: int,
+) -> BoostedSum:
+    """Boosters that have not run yet, of settings chosen on the first part's held-out rows.
+
+    Parameters
+    ----------
+    parts : pairs of ndarray of int
+        Rows to learn from, and held-out ones, of every booster.
+    choose : dict
+        Which of "least_rows", "linear" and "oblique" are to be chosen.
+    """
+    parts = [_Part(*part) for part in parts]
+    lines: dict[int, Linear] = {}
+
+    def made(settings: BoostingSettings, number: int) -> Booster:
+        part = parts[number]
+        if settings.linear and number not in lines:
+            lines[number] = _best_line(rows, part, classification)
+        line = lines[number] if settings.linear else None
+        return Booster(rows, part.train, part.held, settings, line, seed + number)
+
+    tried: dict[str, float] = {}
+    if any(choose.values()):
+        settings = _chosen(made, settings, choose, tried)
+    return BoostedSum(rows, [made(settings, number) for number in range(len(parts))], tried)
+
+
+def _chosen(
+    made, settings: BoostingSettings, choose: dict[str, bool], tried: dict[str, float]
+) -> BoostingSettings:
+    """Settings changed one by one where a short run on the first part says so."""
+
+    def loss(candidate: BoostingSettings) -> float:
+        trial = replace(candidate, learning_rate=_TRIAL_RATE, patience=_TRIAL_PATIENCE)
+        return made(trial, 0).run(_TRIAL_ROUNDS).best_loss
+
+    best = tried["start"] = loss(settings)
+    changes = {
+        "least_rows": {"least_rows": _FINE_ROWS},
+        "linear": {"linear": True},
+        "oblique": {"oblique": False},
+    }
+    for name, change in changes.items():
+        if not choose.get(name):
+            continue
+        tried[name] = loss(replace(settings, **change))
+        if tried[name] < best:
+            best, settings = tried[name], replace(settings, **change)
+    return settings
+
+
+def _best_line(rows: BoostingRows, part: _Part, classification: bool) -> Linear:
+    """The linear model, among those of several penalties, that does best on held-out rows."""
+    free = rows.free
+    y = rows.y[part.train]
+    target = np.hstack([1.0 - y, y]) if classification and y.shape[1] == 1 else y
+    X = rows.unclipped(part.train)[:, free]
+    models = linear_models(X, target, rows.weight[part.train], PENALTIES, classification)
+    lines = [_on_all_columns(model, free, rows.X.shape[1], y.shape[1]) for model in models]
+    held = part.held if len(part.held) else part.train
+
+    def loss(line: Linear) -> float:
+        values = rows.loss.values(line.predict(rows.unclipped(held)), rows.y[held])
+        return float(np.average(values, weights=rows.weight[held]))
+
+    return min(lines, key=loss)
+
+
+def _on_all_columns(model: Linear, free: np.ndarray, d: int, outputs: int) -> Linear:
+    """With slopes of 0 for the columns left out; of two classes, the second's lead."""
+    weights, bias = model.weights, model.bias
+    if outputs == 1 and len(bias) == 2:
+        weights, bias = weights[1:] - weights[:1], bias[1:] - bias[:1]
+    full = np.zeros((outputs, d))
+    full[:, free] = weights
+    return Linear(full, bias)
