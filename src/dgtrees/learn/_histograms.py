@@ -1,7 +1,8 @@
 """Sums of gradients by column and bin, and the split that they favour. Compiled.
 
-A histogram is float32 (columns, bins, channels + 1): the gradients of one or several channels, and
-the curvature last. Rows are named by their numbers; `rows[first:last]` are those of a leaf.
+A histogram is float32 (columns, bins * width): for every bin the gradients of one or several
+channels, and the curvature last. Rows are named by their numbers; `rows[first:last]` are those of a
+leaf.
 """
 
 from __future__ import annotations
@@ -17,46 +18,47 @@ __all__ = ["best_split", "clipped_gain", "fill", "leaf_value", "separate"]
 def fill(bins, rows, first, last, gradient, curvature, columns, n_bins, histogram):
     """Sums over the rows of a leaf."""
     channels = gradient.shape[1]
+    width = channels + 1
     for c in range(columns.shape[0]):
-        histogram[columns[c], : n_bins[columns[c]]] = 0.0
+        histogram[columns[c], : n_bins[columns[c]] * width] = 0.0
     if channels == 1:
         for i in range(first, last):
             row = rows[i]
             slope, curve = gradient[row, 0], curvature[row]
             for c in range(columns.shape[0]):
                 column = columns[c]
-                at = bins[row, column]
-                histogram[column, at, 0] += slope
-                histogram[column, at, 1] += curve
+                at = 2 * np.intp(bins[row, column])
+                histogram[column, at] += slope
+                histogram[column, at + 1] += curve
         return
     for i in range(first, last):
         row = rows[i]
         for c in range(columns.shape[0]):
             column = columns[c]
-            at = bins[row, column]
+            at = width * np.intp(bins[row, column])
             for s in range(channels):
-                histogram[column, at, s] += gradient[row, s]
-            histogram[column, at, channels] += curvature[row]
+                histogram[column, at + s] += gradient[row, s]
+            histogram[column, at + channels] += curvature[row]
 
 
 @njit(nogil=True, cache=True)
-def separate(histograms, parent, child, smaller_is_child, columns, n_bins):
+def separate(histograms, parent, child, smaller_is_child, columns, n_bins, width):
     """From a parent's sums and its smaller child's, in the child's place, those of both children.
 
     The left child keeps the parent's place.
     """
-    channels = histograms.shape[3]
     for c in range(columns.shape[0]):
         column = columns[c]
-        for at in range(n_bins[column]):
-            for s in range(channels):
-                smaller = histograms[child, column, at, s]
-                other = histograms[parent, column, at, s] - smaller
-                if smaller_is_child:
-                    histograms[parent, column, at, s] = other
-                else:
-                    histograms[parent, column, at, s] = smaller
-                    histograms[child, column, at, s] = other
+        size = n_bins[column] * width
+        one, two = histograms[parent, column], histograms[child, column]
+        if smaller_is_child:
+            for at in range(size):
+                one[at] -= two[at]
+        else:
+            for at in range(size):
+                smaller = two[at]
+                two[at] = one[at] - smaller
+                one[at] = smaller
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -79,8 +81,11 @@ def _best_of_one(histogram, column, n_bins, total, rows, least_rows, ridge, sign
     gain, best, left, curve = 0.0, -1, 0.0, 0.0
     bounded = sign != 0 or low > -np.inf or high < np.inf
     for at in range(n_bins - 1):
-        left += histogram[column, at, 0]
-        curve += histogram[column, at, 1]
+        here = histogram[column, 2 * at + 1]
+        if here == 0.0:  # an empty bin splits as the last one did
+            continue
+        left += histogram[column, 2 * at]
+        curve += here
         if curve * per_curve < least_rows:
             continue
         rest = H - curve
@@ -111,11 +116,11 @@ def _best_of_many(histogram, column, n_bins, total, rows, least_rows, ridge, lef
     for at in range(n_bins - 1):
         a = b = 0.0
         for s in range(channels):
-            left[s] += histogram[column, at, s]
+            left[s] += histogram[column, at * (channels + 1) + s]
             right = total[s] - left[s]
             a += left[s] * left[s]
             b += right * right
-        curve += histogram[column, at, channels]
+        curve += histogram[column, at * (channels + 1) + channels]
         if curve * per_curve < least_rows:
             continue
         rest = H - curve

@@ -34,7 +34,7 @@ def _total(histogram, column, n_bins, total):
     total[:] = 0.0
     for at in range(n_bins):
         for s in range(total.shape[0]):
-            total[s] += histogram[column, at, s]
+            total[s] += histogram[column, at * total.shape[0] + s]
 
 
 @njit(nogil=True, cache=True)
@@ -80,7 +80,7 @@ def grow(
     n_bins : int64 (columns,)
     signs : int8 (columns,)
         1 where values may only rise with a column, -1 where they may only fall, else 0.
-    histograms : float32 (max_leaves, columns, bins, channels + 1)
+    histograms : float32 (max_leaves, columns, bins * (channels + 1))
         Room.
 
     Returns
@@ -122,7 +122,7 @@ def grow(
         smaller_is_child = last - middle < middle - first
         a, b = (middle, last) if smaller_is_child else (first, middle)
         fill(bins, rows, a, b, gradient, curvature, columns, n_bins, histograms[child])
-        separate(histograms, leaf, child, smaller_is_child, columns, n_bins)
+        separate(histograms, leaf, child, smaller_is_child, columns, n_bins, width)
         _total(histograms[leaf], columns[0], n_bins[columns[0]], totals[leaf])
         _total(histograms[child], columns[0], n_bins[columns[0]], totals[child])
         _share_bounds(bounds, totals, leaf, child, signs[column], ridge)

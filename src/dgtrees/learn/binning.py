@@ -11,6 +11,9 @@ __all__ = ["MOST_BINS", "BinnedRows", "bin_rows"]
 MOST_BINS = 255
 """Bins of a column: their numbers fit one byte."""
 
+_FEWER_BINS, _MANY_ROWS = 127, 20_000
+"""Bins where rows are fewer than so many: nearly as good, and searched in half the time."""
+
 
 @dataclass(frozen=True)
 class BinnedRows:
@@ -32,7 +35,7 @@ class BinnedRows:
         return np.array([len(edges) + 1 for edges in self.edges], dtype=np.int64)
 
 
-def bin_rows(X: np.ndarray, train: np.ndarray, most: int = MOST_BINS) -> BinnedRows:
+def bin_rows(X: np.ndarray, train: np.ndarray, most: int | None = None) -> BinnedRows:
     """All rows in bins of about equal numbers of the rows `train`.
 
     Parameters
@@ -40,7 +43,11 @@ def bin_rows(X: np.ndarray, train: np.ndarray, most: int = MOST_BINS) -> BinnedR
     X : float64 ndarray of shape (rows, columns)
     train : ndarray of int
         Rows that thresholds are learnt from.
+    most : int, optional
+        Most bins of a column.
     """
+    if most is None:
+        most = _FEWER_BINS if len(train) < _MANY_ROWS else MOST_BINS
     bins = np.empty(X.shape, dtype=np.uint8)
     edges = []
     for j in range(X.shape[1]):

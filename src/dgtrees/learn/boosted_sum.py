@@ -6,7 +6,7 @@ others, and the mean of these sums, which is one sum of trees again, is the mode
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -27,6 +27,12 @@ _EXTREME = 5.0
 _FINE_ROWS = 5
 _TRIAL_RATE, _TRIAL_ROUNDS, _TRIAL_PATIENCE = 0.2, 150, 10
 """Settings are tried with larger steps, and not to the end."""
+
+_TRIAL_ROWS = 1000
+"""Held-out rows that a choice should rest on, where there are so many."""
+
+_MARGIN = {"least_rows": 0.5, "linear": 0.5, "oblique": 1.0}
+"""Standard errors of the mean difference that a change must gain to be made."""
 
 
 def prepare_rows(
@@ -196,20 +202,29 @@ def start_sum(
 
     tried: dict[str, float] = {}
     if any(choose.values()):
-        settings = _chosen(made, settings, choose, tried)
+        trials = min(len(parts), -(-_TRIAL_ROWS // len(parts[0].held)))
+        weight = np.concatenate([rows.weight[part.held] for part in parts[:trials]])
+        settings = _chosen(made, trials, weight, settings, choose, tried)
     return BoostedSum(rows, [made(settings, number) for number in range(len(parts))], tried)
 
 
 def _chosen(
-    made, settings: BoostingSettings, choose: dict[str, bool], tried: dict[str, float]
+    made: Callable[[BoostingSettings, int], Booster],
+    trials: int,
+    weight: np.ndarray,
+    settings: BoostingSettings,
+    choose: dict[str, bool],
+    tried: dict[str, float],
 ) -> BoostingSettings:
-    """Settings changed one by one where a short run on the first part says so."""
+    """Settings changed one by one where short runs on the first parts say so."""
 
-    def loss(candidate: BoostingSettings) -> float:
+    def losses(candidate: BoostingSettings) -> np.ndarray:
         trial = replace(candidate, learning_rate=_TRIAL_RATE, patience=_TRIAL_PATIENCE)
-        return made(trial, 0).run(_TRIAL_ROUNDS).best_loss
+        runs = [made(trial, number).run(_TRIAL_ROUNDS) for number in range(trials)]
+        return np.concatenate([run.held_losses for run in runs])
 
-    best = tried["start"] = loss(settings)
+    best = losses(settings)
+    tried["start"] = float(np.average(best, weights=weight))
     changes = {
         "least_rows": {"least_rows": _FINE_ROWS},
         "linear": {"linear": True},
@@ -218,10 +233,18 @@ def _chosen(
     for name, change in changes.items():
         if not choose.get(name):
             continue
-        tried[name] = loss(replace(settings, **change))
-        if tried[name] < best:
-            best, settings = tried[name], replace(settings, **change)
+        found = losses(replace(settings, **change))
+        tried[name] = float(np.average(found, weights=weight))
+        if _gains(best - found, weight) > _MARGIN[name]:
+            best, settings = found, replace(settings, **change)
     return settings
+
+
+def _gains(lead: np.ndarray, weight: np.ndarray) -> float:
+    """Mean lead of the held-out rows in standard errors."""
+    mean = np.average(lead, weights=weight)
+    error = np.sqrt(np.average((lead - mean) ** 2, weights=weight) / len(lead))
+    return float(mean / max(error, 1e-300))
 
 
 def _best_line(rows: BoostingRows, part: _Part, classification: bool) -> Linear:

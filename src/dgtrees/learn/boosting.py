@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dgtrees.learn._leafwise import add_leaves, grow, route, sum_by_leaf
-from dgtrees.learn.binning import MOST_BINS, BinnedRows
+from dgtrees.learn.binning import BinnedRows
 from dgtrees.learn.boosting_losses import Loss
-from dgtrees.learn.directions import Projections
+from dgtrees.learn.directions import DIRECTION_BINS, Projections
 from dgtrees.learn.linear import Linear
 
 __all__ = ["BoostedTree", "Booster", "BoostingRows", "BoostingSettings"]
@@ -137,7 +137,8 @@ class Booster:
         if line is not None:
             self.scores[:] = line.predict(rows.unclipped(slice(None)))
         self.trees: list[BoostedTree] = []
-        self.kept, self.losses = 0, [self._held_loss()]
+        self.held_losses = self._held_losses()
+        self.kept, self.losses = 0, [self._mean(self.held_losses)]
         self._rng = np.random.default_rng(seed)
         self._prepare()
 
@@ -148,7 +149,7 @@ class Booster:
         extra = _DIRECTIONS if oblique else 0
         self._bins = np.zeros((len(rows.X), d + extra), dtype=np.uint8)
         self._bins[:, :d] = rows.binned.bins
-        self._n_bins = np.append(rows.binned.n_bins, [MOST_BINS] * extra)
+        self._n_bins = np.append(rows.binned.n_bins, [DIRECTION_BINS] * extra)
         self._signs = np.append(rows.signs, np.zeros(extra, dtype=np.int8)).astype(np.int8)
         self._projections = None
         if oblique:
@@ -156,7 +157,7 @@ class Booster:
                 rows.X, rows.standard, rows.scale, self.train, rows.free, self._bins
             )
         channels = outputs if outputs <= _EXACT_OUTPUTS else _SKETCH
-        shape = (settings.max_leaves, d + extra, MOST_BINS + 1, channels + 1)
+        shape = (settings.max_leaves, d + extra, int(self._n_bins.max()) * (channels + 1))
         self._histograms = np.zeros(shape, dtype=np.float32)
         self._leaves = np.zeros(len(rows.X), dtype=np.int32)
 
@@ -172,17 +173,20 @@ class Booster:
             if patience is not None and len(self.trees) - self.kept >= patience:
                 break
             self._add_tree()
-            self.losses.append(self._held_loss())
+            losses = self._held_losses()
+            self.losses.append(self._mean(losses))
             if not len(self.held) or self.losses[-1] < self.best_loss:
-                self.kept = len(self.trees)
+                self.kept, self.held_losses = len(self.trees), losses
         return self
 
-    def _held_loss(self) -> float:
+    def _held_losses(self) -> np.ndarray:
+        """Loss of every held-out row."""
+        return self.rows.loss.values(self.scores[self.held], self.rows.y[self.held])
+
+    def _mean(self, losses: np.ndarray) -> float:
         if not len(self.held):
             return 0.0
-        rows = self.rows
-        values = rows.loss.values(self.scores[self.held], rows.y[self.held])
-        return float(np.average(values, weights=rows.weight[self.held]))
+        return float(np.average(losses, weights=self.rows.weight[self.held]))
 
     # One round
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from dgtrees.learn._projections import bin_projections, project
-from dgtrees.learn.binning import MOST_BINS
 
-__all__ = ["Projections", "local_slope"]
+__all__ = ["DIRECTION_BINS", "Projections", "local_slope"]
 
-_MOST_ROWS = 4000
+DIRECTION_BINS = 63
+
+_MOST_ROWS = 2000
 """Rows that directions are learnt from."""
 
 _HALVINGS = 5.0
@@ -90,7 +91,7 @@ class Projections:
         self._train, self._columns, self._bins = train, columns, bins
         count = bins.shape[1] - X.shape[1]
         self.directions = np.zeros((count, X.shape[1]))
-        self._ends = np.empty((count, 2, MOST_BINS))
+        self._ends = np.empty((count, 2, DIRECTION_BINS))
         self._values = np.empty(len(X))
 
     def renew(self, residual: np.ndarray, rng: np.random.Generator) -> None:
@@ -110,12 +111,12 @@ class Projections:
         direction[:] = slope / self._scale
         project(self._X, direction, self._values)
         low, high = np.quantile(self._values[sample], (_TAIL, 1.0 - _TAIL))
-        step = (high - low) / MOST_BINS
+        step = (high - low) / DIRECTION_BINS
         column, ends = self._X.shape[1] + number, self._ends[number]
         if not step > 0:
             step = 1.0
         bin_projections(
-            self._values, low, step, MOST_BINS, column, self._bins, ends[0], ends[1]
+            self._values, low, step, DIRECTION_BINS, column, self._bins, ends[0], ends[1]
         )
 
     def threshold(self, number: int, last: int) -> float:
