@@ -3,7 +3,7 @@
 import numpy as np
 
 from dgtrees.learn.rows import Rows
-from dgtrees.nn.descent import LayerDescent
+from dgtrees.nn.layer_descent import LayerDescent
 
 
 def rows(count=200, d=4, classes=False, seed=0):

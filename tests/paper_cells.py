@@ -16,6 +16,7 @@ def smoke_cells(name, *methods, seeds=1):
 
 def write_record(cell, score, folder, **details):
     made = {
+        **{"kind": cell.kind, "recipe": work.describe_recipe(cell)},
         **{"experiment": cell.experiment, "dataset": cell.dataset, "method": cell.method},
         **{"seed": cell.seed, "metric": facts(cell.dataset).metric, "settings": cell.fixed},
         **{"scores": {"test": score}, "details": details, "choice": {"settings": {}}},

@@ -7,7 +7,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgtrees.tree.topology import ancestors, sides
+from dgtrees.tree.topology import n_leaves
+
+
+def ancestors(height: int) -> np.ndarray:
+    """I(i, l): the node at depth i on the way to leaf l, in level order; shape (height, leaves).
+
+    >>> ancestors(2)
+    array([[0, 0, 0, 0],
+           [1, 1, 2, 2]])
+    """
+    leaf = np.arange(n_leaves(height))
+    depth = np.arange(height)[:, None]
+    return 2**depth - 1 + (leaf[None, :] >> (height - depth))
+
+
+def sides(height: int) -> np.ndarray:
+    """S(i, l): +1 where leaf l lies right of its ancestor at depth i, else -1.
+
+    >>> sides(2)
+    array([[-1, -1,  1,  1],
+           [-1,  1, -1,  1]])
+    """
+    leaf = np.arange(n_leaves(height))
+    depth = np.arange(height)[:, None]
+    return 2 * ((leaf[None, :] >> (height - 1 - depth)) & 1) - 1
 
 
 def algorithm_2(x: np.ndarray, W: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -156,19 +180,23 @@ def activation_gradient(
     return slope * gradient
 
 
-def step_gradient(layers, values, slopes, left, right, X, loss_slopes, decisions, scaled=False):
+def step_gradient(
+    layers, values, slopes, left, right, X, loss_slopes, decisions, scaled=False, output_bias=0.0
+):
     """Gradients of one step: layers [(W, bias or None)], leaves' values and slopes, rows X.
 
     `loss_slopes` is a function of outputs (rows, outputs) giving the loss's gradient there. With
     `scaled`, decisions have the size of the mean |activation|, within what exp can bear.
-    Returns outputs, gradients of the layers' weights and biases, of values and of slopes.
+    `output_bias` is one number that is added to all outputs.
+    Returns outputs, gradients of the layers' weights and biases, of values, of slopes and of the
+    output bias.
     """
     hidden = [X]
     for W, bias in layers:
         hidden.append(hidden[-1] @ W.T + (0 if bias is None else bias))
     a = hidden[-1]
     at = np.array([hard_leaf(row, left, right) for row in a])
-    all_outputs = values[None] + np.einsum("lkd,nd->nlk", slopes, X)
+    all_outputs = output_bias + values[None] + np.einsum("lkd,nd->nlk", slopes, X)
     outputs = all_outputs[np.arange(len(X)), at]
     g = loss_slopes(outputs)
     scores = np.einsum("nlk,nk->nl", all_outputs, g)
@@ -185,30 +213,30 @@ def step_gradient(layers, values, slopes, left, right, X, loss_slopes, decisions
     for (W, bias), below in zip(layers[::-1], hidden[-2::-1], strict=True):
         grads.append((back.T @ below, None if bias is None else back.sum(axis=0)))
         back = back @ W
-    return outputs, grads[::-1], grad_values, grad_slopes
+    return outputs, grads[::-1], grad_values, grad_slopes, g.sum()
 
 
 # Optimisers, as their papers and torch have them
 
 
-def adamw(p, gradients, rate, decay):
+def adamw(p, gradients, rate, decay, epsilon=1e-8):
     """Parameters after every step of AdamW on these gradients."""
     m, v, found = np.zeros_like(p), np.zeros_like(p), []
     for step, g in enumerate(gradients, start=1):
         m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
         m_hat, v_hat = m / (1 - 0.9**step), v / (1 - 0.999**step)
-        p = p - rate * decay * p - rate * m_hat / (np.sqrt(v_hat) + 1e-8)
+        p = p - rate * decay * p - rate * m_hat / (np.sqrt(v_hat) + epsilon)
         found.append(p)
     return found
 
 
-def rmsprop(p, gradients, rate, decay, momentum):
+def rmsprop(p, gradients, rate, decay, momentum, epsilon=1e-8):
     """The same of RMSprop, whose decay is part of the gradient."""
     m, v, found = np.zeros_like(p), np.zeros_like(p), []
     for g in gradients:
         g = g + decay * p
         v = 0.99 * v + 0.01 * g**2
-        m = momentum * m + g / (np.sqrt(v) + 1e-8)
+        m = momentum * m + g / (np.sqrt(v) + epsilon)
         p = p - rate * m
         found.append(p)
     return found

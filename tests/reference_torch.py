@@ -8,7 +8,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dgtrees.tree.topology import ancestors, n_leaves, sides
+from dgtrees.tree.topology import n_leaves
+from reference import ancestors, sides
 
 
 def path_matrix(height: int) -> Tensor:

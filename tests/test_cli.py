@@ -576,11 +576,11 @@ def test_nothing_is_left_behind_when_predicting_fails(model, tmp_path, capsys):
 def test_data_list(tmp_path, capsys):
     assert dgt("data", "list", "--folder", tmp_path) == 0
     text = capsys.readouterr().out
-    assert "0 present, 20 absent" in text and "pendigits" in text
+    assert "0 present, 22 absent" in text and "pendigits" in text
     assert dgt("data", "list", "--folder", tmp_path, "--json") == 0
     listed = json.loads(capsys.readouterr().out)
     sets = listed["data_sets"]
-    assert len(sets) == 20 and not any(item["present"] for item in sets)
+    assert len(sets) == 22 and not any(item["present"] for item in sets)
 
 
 @pytest.mark.data

@@ -69,6 +69,7 @@ DGTClassifier(max_dpeth=3)  # call-arg
 DGTClassifier(max_depth="three")  # arg-type
 DGTClassifier().fit([[1.0]], [1], weight=[1.0])  # call-arg
 DGTClassifier().save(3)  # arg-type
+DGTClassifier().predcit([[1.0]])  # attr-defined
 DGTBandit("five")  # arg-type
 DGTBandit(2, recipe=Recipe())  # arg-type
 DGTBandit(2).decide([1.0]).probabilty  # attr-defined

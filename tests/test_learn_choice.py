@@ -7,6 +7,7 @@ import pytest
 
 from dgtrees.learn import choice
 from dgtrees.learn.choice import Choice, choose
+from dgtrees.learn.folds import held_out_parts
 from dgtrees.learn.linear import PENALTIES
 from dgtrees.learn.plans import Plan, Table, fit_plan
 from dgtrees.learn.shrinkage import STRENGTHS
@@ -78,7 +79,7 @@ def test_layers_are_judged_as_they_are_trained(classes):
 @pytest.mark.parametrize(("n", "count"), [(50, 5), (999, 5), (1000, 3), (2500, 2), (5000, 1)])
 def test_folds_are_apart_and_there_are_fewer_for_many_rows(n, count):
     rows = Table(np.arange(n, dtype=np.float32)[:, None], np.zeros((n, 1)), np.ones(n), False)
-    parts = choice._parts(rows, rows.weight, seed=0)
+    parts = held_out_parts(rows, rows.weight, seed=0)
     assert len(parts) == count
     seen = np.concatenate([held.X.ravel() for _, held in parts])
     assert len(np.unique(seen)) == len(seen) == sum(len(held) for _, held in parts)
@@ -91,7 +92,7 @@ def test_classes_are_spread_over_folds():
     label = np.repeat([0, 1, 2], [80, 15, 5])
     X = np.arange(100, dtype=np.float32)[:, None]
     rows = Table(X, np.eye(3)[label], np.ones(100), True)
-    for _, held in choice._parts(rows, rows.weight, seed=0):
+    for _, held in held_out_parts(rows, rows.weight, seed=0):
         assert held.target.sum(axis=0).tolist() == [16, 3, 1]
 
 
@@ -99,7 +100,7 @@ def test_classes_are_spread_over_folds():
 @pytest.mark.parametrize("classes", [0, 2])
 def test_few_rows_are_judged_by_as_many_folds_as_there_are_rows(n, classes):
     rows = table(5, classes=classes, weighted=False).take(np.arange(n))
-    parts = choice._parts(rows, rows.weight, seed=0)
+    parts = held_out_parts(rows, rows.weight, seed=0)
     assert len(parts) == n
     for train, held in parts:
         assert len(train) == max(n - 1, 1) and len(held) == 1
@@ -120,7 +121,7 @@ def repeated(labels=2, levels=6, n=3000, seed=0):
 
 def test_repetitions_of_the_same_inputs_are_spread_over_folds():
     rows = repeated()
-    parts = choice._parts(rows, rows.weight, seed=0)
+    parts = held_out_parts(rows, rows.weight, seed=0)
     assert len(parts) == 5
     for train, held in parts:
         assert len(train) == len(held) == len(rows)
@@ -137,7 +138,7 @@ def test_repetitions_of_the_same_inputs_are_spread_over_folds():
 def test_a_row_of_much_weight_is_held_out_as_a_whole():
     rows = table(200, weighted=False)
     rows = replace(rows, weight=np.full(200, 1000.0))
-    for train, held in choice._parts(rows, rows.weight, seed=0):
+    for train, held in held_out_parts(rows, rows.weight, seed=0):
         assert len(train) + len(held) == 200
         assert (held.weight == 1000).all()
 
@@ -145,7 +146,7 @@ def test_a_row_of_much_weight_is_held_out_as_a_whole():
 def test_class_weights_do_not_decide_how_rows_are_spread():
     rows = repeated()
     heavy = replace(rows, weight=rows.weight * 7.3)
-    parts = choice._parts(rows, rows.weight, 0), choice._parts(heavy, rows.weight, 0)
+    parts = held_out_parts(rows, rows.weight, 0), held_out_parts(heavy, rows.weight, 0)
     for one, other in zip(*parts, strict=True):
         np.testing.assert_allclose(one[1].weight * 7.3, other[1].weight)
 
@@ -260,3 +261,57 @@ def test_scores_are_means_over_the_first_folds():
     assert chosen.best(lambda plan: True, 1) == Plan(max_leaves=8, epochs=10)
     assert chosen.best(lambda plan: True, 2) == chosen.plan
     assert chosen.best(lambda plan: plan.penalty is not None, 2) == linear
+
+
+# Both sides of a table
+
+
+def two_sides(classes=0, n=200):
+    """A table whose bent side says what the other one hides."""
+    rows = table(n, classes=classes)
+    hidden = np.sign(rows.X) * np.expm1(3 * np.abs(rows.X))
+    return replace(rows, X=hidden.astype(np.float32), bent=rows.X)
+
+
+@by_classes
+@pytest.mark.parametrize("work", ["linear", "grown", "descended", "layered"])
+def test_the_bent_side_is_judged_as_it_is_trained(classes, work):
+    rows, held = two_sides(classes), np.arange(200) % 5 == 0
+    part = choice._Fold(rows.take(~held), rows.take(held), 3, 60, bent=True)
+    plans = {
+        "descended": Plan(None, 8, 5, bent=True),
+        "layered": Plan(max_depth=3, noise=0.1, epochs=20, bent=True),
+    }
+    arguments = {"grown": (None,), "linear": ()}.get(work, (plans.get(work),))
+    found = {plan: loss for plan, loss in getattr(part, work)(*arguments).items() if plan.bent}
+    for plan, loss in list(found.items())[:: max(1, len(found) // 4)]:
+        tree = fit_plan(rows.take(~held), plan, part.seed)
+        outputs = tree.predict(rows.bent[held])
+        if work != "layered":  # whose leaves of no rows are taken away
+            assert part.loss(outputs) == pytest.approx(loss, rel=2e-2)
+
+
+@by_classes
+def test_the_side_that_says_more_is_chosen(classes):
+    rows = two_sides(classes, 400)
+    if not classes:
+        rows = replace(rows, target=rows.bent.sum(axis=1, keepdims=True).astype(np.float64))
+    found = choose(rows, None, seed=0)
+    assert found.plan.bent
+    assert "long tails bent" in str(found)
+
+
+def test_a_side_that_is_no_better_for_linear_models_is_left():
+    rows = table(200)
+    found = choose(replace(rows, bent=rows.X), None, seed=0)
+    assert {plan.max_leaves for plan in found.losses if plan.bent} == {1}
+    assert not any(plan.bent for plan in choose(rows, None, seed=0).losses)
+
+
+def test_rare_classes_are_judged_by_more_folds():
+    rows = table(6000, classes=2)
+    target = np.zeros((6000, 2))
+    target[np.arange(6000), (np.arange(6000) < 60).astype(int)] = 1.0
+    assert len(held_out_parts(rows, rows.weight, seed=0)) == 1
+    rare = replace(rows, target=target)
+    assert len(held_out_parts(rare, rare.weight, seed=0)) == 5

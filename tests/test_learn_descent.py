@@ -224,7 +224,7 @@ def clipped_gradient(layout, P, rows, recipe):
     decisions |= {"steepness": 2.0}
     tree = layers, values, slopes, layout.left, layout.right, rows.X.astype(float)
     loss = lambda outputs: (outputs - rows.y) / len(rows)  # noqa: E731 (two outputs)
-    _, grads, of_values, _ = reference.step_gradient(*tree, loss, decisions)
+    _, grads, of_values, *_ = reference.step_gradient(*tree, loss, decisions)
     gradient = np.zeros(layout.size)
     for i, ((W, _), (grad, of_bias)) in enumerate(zip(layers, grads, strict=True)):
         grad = grad + recipe.l1 * np.sign(W) + 2 * recipe.l2 * W

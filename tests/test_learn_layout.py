@@ -7,14 +7,16 @@ from hypothesis import strategies as st
 
 import reference
 from dgtrees.learn import layout as layouts
-from dgtrees.learn.layout import make_buffers, make_layout, node_arrays
+from dgtrees.learn.layout import leaf_arrays, make_buffers, make_layout, node_arrays
 from dgtrees.tree.topology import child_pointers
 from training_rows import parts_of
 
 
-def some_layout(nodes, d=4, outputs=2, linear=False, hidden=(), rows=20, seed=0):
+def some_layout(
+    nodes, d=4, outputs=2, linear=False, hidden=(), rows=20, seed=0, biases=(False, False)
+):
     left, right, depth = reference.random_topology(nodes, np.random.default_rng(seed))
-    return make_layout(d, outputs, linear, hidden, left, right, depth, rows)
+    return make_layout(d, outputs, linear, hidden, left, right, depth, rows, *biases)
 
 
 def places(layout):
@@ -25,6 +27,8 @@ def places(layout):
         if bias_at >= 0:
             found.append((bias_at, width))
         before = width
+    if layout.output_bias_at >= 0:
+        found.append((layout.output_bias_at, 1))
     leaves = (len(layout.left) + 1) * layout.n_outputs
     found.append((layout.slopes_at, leaves * layout.n_features if layout.linear else 0))
     found.append((layout.leaves_at, leaves))
@@ -37,20 +41,28 @@ def places(layout):
     outputs=st.integers(1, 3),
     linear=st.booleans(),
     hidden=st.lists(st.integers(1, 12), max_size=3).map(tuple),
+    biases=st.tuples(st.booleans(), st.booleans()),
 )
-def test_parameters_lie_side_by_side_without_gaps(nodes, d, outputs, linear, hidden):
-    layout = some_layout(nodes, d, outputs, linear, hidden)
+def test_parameters_lie_side_by_side_without_gaps(nodes, d, outputs, linear, hidden, biases):
+    layout = some_layout(nodes, d, outputs, linear, hidden, biases=biases)
     at = 0
     for start, size in places(layout):
         assert start == at
         at += size
     assert at == layout.size
     assert layout.widths.tolist() == ([*hidden, nodes] if nodes else [0])
+    inner = layout.biases_at[1:-1] >= 0
+    assert inner.all() if biases[0] else not inner.any()
+    assert (layout.output_bias_at >= 0) == biases[1]
 
 
-@given(seed=st.integers(0, 2**32 - 1), hidden=st.lists(st.integers(1, 9), max_size=3).map(tuple))
-def test_the_layers_multiplied_out_are_the_nodes(seed, hidden):
-    layout = some_layout(11, 5, hidden=hidden)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    hidden=st.lists(st.integers(1, 9), max_size=3).map(tuple),
+    layer_biases=st.booleans(),
+)
+def test_the_layers_multiplied_out_are_the_nodes(seed, hidden, layer_biases):
+    layout = some_layout(11, 5, hidden=hidden, biases=(layer_biases, False))
     P = np.random.default_rng(seed).normal(size=layout.size).astype(np.float32)
     weights, bias = node_arrays(layout, P)
     X = np.random.default_rng(1).normal(size=(7, 5))
@@ -59,6 +71,17 @@ def test_the_layers_multiplied_out_are_the_nodes(seed, hidden):
         a = a @ W.T + (0 if b is None else b)
     assert weights.dtype == bias.dtype == np.float64
     np.testing.assert_allclose(X @ weights.T + bias, a, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_the_output_bias_is_part_of_every_leaf(linear):
+    layout = some_layout(11, 5, linear=linear, biases=(False, True))
+    P = np.random.default_rng(0).normal(size=layout.size).astype(np.float32)
+    values, slopes = leaf_arrays(layout, P)
+    _, plain_values, plain_slopes = parts_of(layout, P)
+    np.testing.assert_allclose(values, plain_values + P[layout.output_bias_at], rtol=1e-6)
+    if linear:
+        np.testing.assert_array_equal(slopes, plain_slopes)
 
 
 def test_layers_are_multiplied_out_where_that_is_less_work():
@@ -80,7 +103,7 @@ def test_the_cut_of_a_step_depends_on_its_shape_alone():
     for name, array in one._asdict().items():
         other = getattr(four, name)
         assert other.shape[1:] == array.shape[1:]
-        assert len(other) == (4 if name == "work" else len(array))
+        assert len(other) == (4 if name in ("work", "spare") else len(array))
     assert len(one.losses) == len(one.sizes) == 4
 
 

@@ -76,5 +76,5 @@ def test_an_element_does_not_depend_on_the_tile_it_lies_in(m, n, k):
     if llvm.get_host_cpu_features().get("fma", False):
         wanted = one_sum_in_order(A, B).ravel()
         # rounding the sum to float64 and then to float32 may differ from rounding it once
-        assert (C == wanted).mean() > 0.99
+        assert (wanted == C).mean() > 0.99
         np.testing.assert_allclose(C, wanted, rtol=1e-5, atol=1e-6)

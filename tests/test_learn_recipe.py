@@ -1,5 +1,7 @@
 """What a recipe refuses, and how its numbers depend on rows and columns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,10 @@ from dgtrees.learn.recipe import Recipe
             "label_smoothing must be a number of at least 0 and below 1, got 1.0",
         ),
         ({"scaling": "robust"}, "scaling must be one of standard, absolute, got"),
+        ({"target_scaling": "log"}, "target_scaling must be one of standard, range, got"),
+        ({"layer_biases": 1}, "layer_biases must be True or False, got 1"),
+        ({"epsilon": 0.0}, "epsilon must be a number above 0, got 0.0"),
+        ({"least_rate": 1.0}, "least_rate must be a number of at least 0 and below 1, got 1.0"),
     ],
 )
 def test_wrong_recipes_are_refused(change, message):
@@ -54,3 +60,6 @@ def test_the_cosine_starts_at_the_rate_and_ends_at_zero_in_every_cycle(restarts)
         assert factor(recipe, (start + 1) * cycle - 1e-9) == pytest.approx(0.0)
         assert factor(recipe, (start + 0.5) * cycle) == pytest.approx(0.5)
     assert factor(Recipe(schedule="constant"), 0.9) == 1.0
+    kept = replace(recipe, least_rate=0.01)
+    assert factor(kept, cycle - 1e-9) == pytest.approx(0.01)
+    assert factor(kept, 0.0) == 1.0 and factor(kept, cycle / 2) == pytest.approx(0.505)

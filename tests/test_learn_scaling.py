@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dgtrees.learn.processes import ALONE
-from dgtrees.learn.scaling import moments, streamed_moments
+from dgtrees.learn.scaling import moments, streamed_moments, streamed_range
 
 
 @pytest.mark.parametrize("scaling", ["standard", "absolute"])
@@ -21,6 +21,19 @@ def test_moments_of_parts_are_those_of_the_whole(scaling):
         strict=True,
     ):
         assert np.allclose(one, other, rtol=1e-9)
+
+
+def test_the_range_is_that_of_rows_that_count():
+    values = np.random.default_rng(0).normal(size=(100, 3)) * [1.0, 1e3, 0.0]
+    weight = np.ones(100)
+    weight[values[:, 0].argmax()] = 0
+    parts = [(values[i : i + 30], weight[i : i + 30]) for i in range(0, 100, 30)]
+    low, extent = streamed_range(parts, ALONE)
+    np.testing.assert_array_equal(low, values[weight > 0].min(axis=0))
+    np.testing.assert_array_equal(extent, np.ptp(values[weight > 0], axis=0))
+    assert extent[2] == 0
+    only_light = [(values[:5], np.zeros(5)), (values[5:], np.ones(95))]
+    np.testing.assert_array_equal(streamed_range(only_light, ALONE)[0], values[5:].min(axis=0))
 
 
 def test_rows_of_single_precision_are_scaled_without_a_warning():

@@ -25,6 +25,21 @@ def test_columns_and_targets_have_weighted_mean_0_and_deviation_1():
     assert standard.inputs(rows.X).dtype == np.float32
 
 
+def test_targets_may_range_from_0_to_1():
+    rows = examples()
+    standard = Standard(rows, 0, target_scaling="range")
+    targets = standard.targets(rows)
+    assert (targets.min(axis=0) == 0).all()
+    np.testing.assert_allclose(targets.max(axis=0), 1)
+    np.testing.assert_array_equal(standard.inputs(rows.X), Standard(rows, 0).inputs(rows.X))
+    tree = random_tree(np.random.default_rng(1), 4, 2)
+    expected = tree.predict((rows.X - standard.center) / standard.scale)
+    expected = expected * np.ptp(rows.y, axis=0) + rows.y.min(axis=0)
+    np.testing.assert_allclose(standard.unscale(tree).predict(rows.X), expected, rtol=1e-9)
+    same = Examples(rows.X, np.full((100, 2), 0.1), rows.weight)
+    assert (Standard(same, 0, target_scaling="range").targets(same) == 0).all()
+
+
 def test_classes_are_one_hot():
     rows = examples(classes=3)
     targets = Standard(rows, 3).targets(rows)

@@ -45,6 +45,14 @@ def test_a_random_start_is_a_complete_tree_of_small_leaves(depth):
     assert start.weights is None and start.bias is None
 
 
+@pytest.mark.parametrize("depth", [0, 4, 8])
+def test_uniform_leaves_fill_one_over_the_root_of_their_number(depth):
+    start = random_start(depth, 300, np.random.default_rng(0), uniform=True)
+    bound = 2.0 ** (-depth / 2)
+    assert 0.95 * bound < np.abs(start.values).max() <= bound
+    assert np.abs(start.values).mean() == pytest.approx(bound / 2, rel=0.1)
+
+
 @pytest.mark.parametrize("hidden", [(), (6,), (30, 20)])
 @pytest.mark.parametrize("linear", [False, True])
 def test_random_layers_fill_their_bounds_and_all_else_is_0_or_given(hidden, linear):

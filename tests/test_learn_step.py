@@ -72,9 +72,11 @@ def expected_gradient(run, rows):
         "steepness": STEEPNESS,
         "window": 1.0 if scaled else SCALE,
     }
-    tree = *parts_of(places, run.descent.parameters.values), places.left, places.right
+    P = run.descent.parameters.values
+    tree = *parts_of(places, P), places.left, places.right
     X = rows.X.astype(float)
-    return reference.step_gradient(*tree, X, loss_slopes(run, rows), decisions, scaled)
+    bias = float(P[places.output_bias_at]) if recipe.output_bias else 0.0
+    return reference.step_gradient(*tree, X, loss_slopes(run, rows), decisions, scaled, bias)
 
 
 def assert_the_references(run, rows):
@@ -85,6 +87,10 @@ def assert_the_references(run, rows):
     pairs = [(values, wanted[1])]
     if run.layout.linear:
         pairs.append((slopes, wanted[2]))
+    if run.recipe.output_bias:
+        # Beside what it is the sum of: terms of both signs may cancel.
+        size = np.abs(wanted[1]).sum() + 1e-6
+        assert gradient[run.layout.output_bias_at] == pytest.approx(wanted[3], abs=1e-4 * size)
     for (W, bias), (wanted_W, wanted_bias) in zip(layers, wanted[0], strict=True):
         pairs.append((W, wanted_W))
         if bias is not None:
@@ -106,12 +112,26 @@ def assert_the_references(run, rows):
     outputs=st.integers(1, 3),
     classification=st.booleans(),
     hidden=st.lists(st.integers(1, 9), max_size=3).map(tuple),
+    layer_biases=st.booleans(),
+    output_bias=st.booleans(),
 )
 def test_any_tree_has_the_references_gradient(
-    quantizer, form, leaf, seed, nodes, d, count, outputs, classification, hidden
+    quantizer,
+    form,
+    leaf,
+    seed,
+    nodes,
+    d,
+    count,
+    outputs,
+    classification,
+    hidden,
+    layer_biases,
+    output_bias,
 ):
-    smoothing = 0.1 if classification else 0.0
-    recipe = made(form, hidden, quantizer=quantizer, batch_size=50, label_smoothing=smoothing)
+    options = {"label_smoothing": 0.1 if classification else 0.0, "batch_size": 50}
+    options |= {"layer_biases": layer_biases, "output_bias": output_bias}
+    recipe = made(form, hidden, quantizer=quantizer, **options)
     rows = plain_rows(count, d, outputs + classification, classification, seed=seed)
     if classification:
         rows.y[0] = outputs  # every class is there
@@ -124,8 +144,9 @@ def test_any_tree_has_the_references_gradient(
     ("d", "hidden", "prefix"),
     [(60, (4, 40), 1), (20, (60, 3, 9), 2), (20, (60, 50, 6), 3), (6, (50, 40), 3)],
 )
-def test_layers_that_are_not_multiplied_out(quantizer, d, hidden, prefix):
-    recipe = made("sum", hidden, quantizer=quantizer, batch_size=70)
+@pytest.mark.parametrize("layer_biases", [False, True])
+def test_layers_that_are_not_multiplied_out(quantizer, d, hidden, prefix, layer_biases):
+    recipe = made("sum", hidden, quantizer=quantizer, batch_size=70, layer_biases=layer_biases)
     rows = plain_rows(67, d)
     run = begun(recipe, rows, nodes=31, leaf="linear", moved=0.05)
     assert run.layout.prefix == prefix
@@ -139,7 +160,8 @@ def test_layers_that_are_not_multiplied_out(quantizer, d, hidden, prefix):
 def test_steps_in_several_blocks_and_slices(quantizer, form, leaf, hidden, prefix, d, monkeypatch):
     monkeypatch.setattr(layout, "_LARGE_STEP", 0)
     rows = plain_rows(150, d, outputs=1)
-    recipe = made(form, hidden, quantizer=quantizer, batch_size=200)
+    biases = {"layer_biases": True, "output_bias": True}
+    recipe = made(form, hidden, quantizer=quantizer, batch_size=200, **biases)
     run = begun(recipe, rows, nodes=21, leaf=leaf)
     assert (run.layout.slices, run.layout.block_rows, run.layout.prefix) == (4, 64, prefix)
     assert_the_references(run, rows)
@@ -155,8 +177,8 @@ def test_fewer_nodes_than_slices(nodes, monkeypatch):
 
 
 def test_hard_nodes_are_the_layers_multiplied_out():
-    for hidden in ((), (7,), (9, 8, 7)):
-        run = begun(made("sum", hidden), plain_rows(10))
+    for hidden, biases in (((), False), ((7,), False), ((9, 8, 7), False), ((9, 8, 7), True)):
+        run = begun(made("sum", hidden, layer_biases=biases), plain_rows(10))
         places, P = run.layout, run.descent.parameters.values
         products = np.empty(int(places.products_at[-1]) + 1, np.float32)
         nodes = _layers.hard_nodes(run.buffers.spare[0], P, places, products).reshape(15, 5)
@@ -251,6 +273,9 @@ def test_threads_and_penalties_weights_and_linear_leaves(optimizer, classificati
         momentum=0.5,
         relative_noise=0.1,
         learning_rate=1e-3,
+        layer_biases=True,
+        output_bias=True,
+        penalize_biases=True,
     )
     rows = plain_rows(530, 10, 3, classification, weighted=True)
     assert_same_bits_on_any_threads(recipe, rows, nodes=255, leaf="linear")
@@ -259,9 +284,10 @@ def test_threads_and_penalties_weights_and_linear_leaves(optimizer, classificati
 # Penalties and clipping
 
 
-def finished(l1=0.0, l2=0.0, clip=0.0, linear=False):
+def finished(l1=0.0, l2=0.0, clip=0.0, linear=False, **options):
     """A gradient of ones before, and as the optimiser takes it: times its factor."""
-    recipe = made("sum", (6, 5), l1=l1, l2=l2, clip=clip, optimizer="sgd", momentum=0.0)
+    options |= {"optimizer": "sgd", "momentum": 0.0}
+    recipe = made("sum", (6, 5), l1=l1, l2=l2, clip=clip, **options)
     run = begun(recipe, plain_rows(20), leaf="linear" if linear else "constant")
     P = run.descent.parameters
     before, gradient = P.values.copy(), np.ones_like(P.values)
@@ -272,14 +298,22 @@ def finished(l1=0.0, l2=0.0, clip=0.0, linear=False):
 
 
 @pytest.mark.parametrize("linear", [False, True])
-def test_penalties_are_on_weights_and_not_on_biases_or_leaves(linear):
+@pytest.mark.parametrize("biases", [False, True])
+@pytest.mark.parametrize("output_bias", [False, True])
+def test_penalties_are_on_weights_perhaps_on_biases_and_never_on_leaves(
+    linear, biases, output_bias
+):
     l1, l2 = 0.25, 0.5
-    places, P, moved = finished(l1, l2, linear=linear)
+    options = {"layer_biases": biases, "penalize_biases": biases, "output_bias": output_bias}
+    places, P, moved = finished(l1, l2, linear=linear, **options)
     layers, values, slopes = parts_of(places, moved)
     for (W, bias), (mine, mine_bias) in zip(parts_of(places, P)[0], layers, strict=True):
         np.testing.assert_allclose(mine, 1 + l1 * np.sign(W) + 2 * l2 * W, atol=1e-5)
         if bias is not None:
-            np.testing.assert_allclose(mine_bias, 1, atol=1e-5)
+            penalty = l1 * np.sign(bias) + 2 * l2 * bias if biases else 0.0
+            np.testing.assert_allclose(mine_bias, 1 + penalty, atol=1e-5)
+    if output_bias:
+        assert moved[places.output_bias_at] == pytest.approx(1, abs=1e-5)
     np.testing.assert_allclose(values, 1, atol=1e-5)
     if linear:
         np.testing.assert_allclose(slopes, 1, atol=1e-5)

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import reference
 from dgtrees.learn.recipe import RECIPES, Recipe
 from dgtrees.learn.trainer import Trainer
 from dgtrees.tables.examples import Examples
-from training_rows import examples, trainer
+from training_rows import examples, parts_of, trainer
 
 
 def test_scaling():
@@ -63,6 +64,32 @@ def test_the_hard_tree_is_on_unscaled_inputs_and_outputs(leaf):
     standardised = made.descent.tree().predict(made.standard.inputs(rows.X))
     wanted = made.standard.y_center + made.standard.y_scale * standardised
     np.testing.assert_allclose(made.harden().predict(rows.X), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_the_papers_network_is_multiplied_out_with_all_its_biases(leaf):
+    rows = examples()
+    rows = Examples(100 + 20 * rows.X, 7 + 3 * rows.y, rows.weight)
+    preset = RECIPES["paper"]["regression"]
+    assert preset.layer_biases and preset.output_bias
+    recipe = replace(preset, n_layers=3, hidden=(9, 8), l1=1e-6, epochs=20, batch_size=32)
+    made = trainer(rows, recipe, leaf=leaf)
+    made.fit(rows)
+    layout = made.descent.layout(32)
+    P = made.descent.parameters.values
+    layers, values, slopes = parts_of(layout, P)
+    assert all(bias is not None and np.abs(bias).max() > 1e-3 for _, bias in layers)
+    assert abs(P[layout.output_bias_at]) > 1e-3
+    X = made.standard.inputs(rows.X).astype(np.float64)
+    a = X
+    for W, bias in layers:
+        a = a @ W.T + bias
+    reached = [reference.hard_leaf(row, layout.left, layout.right) for row in a]
+    outputs = values[reached] + np.einsum("nkd,nd->nk", slopes[reached], X)
+    outputs = outputs + P[layout.output_bias_at]
+    low, high = rows.y.min(), rows.y.max()
+    wanted = low + (high - low) * outputs
+    np.testing.assert_allclose(made.harden().predict(rows.X), wanted, rtol=1e-5)
 
 
 def test_a_fit_is_a_run_begun_advanced_and_ended():

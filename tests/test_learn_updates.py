@@ -8,7 +8,7 @@ import pytest
 import reference
 from dgtrees.learn._updates import CHUNK, OPTIMIZERS, update
 
-SIZE, STEPS, RATE = 5000, 12, 0.03
+SIZE, STEPS, RATE, TINY = 5000, 12, 0.03, 1e-8
 CASES = [
     ("adamw", 0.0, 0.0),
     ("adamw", 0.0, 0.3),
@@ -27,11 +27,11 @@ def gradients():
     return [(sizes * rng.normal(size=SIZE)).astype(np.float32) for _ in range(STEPS)]
 
 
-def trained(optimizer, momentum, decay, factor=1.0, averaging=0.0, cuts=(0, SIZE)):
+def trained(optimizer, momentum, decay, factor=1.0, averaging=0.0, cuts=(0, SIZE), epsilon=TINY):
     """Parameters and averages after every step; the vector is updated in parts."""
     P = np.random.default_rng(0).normal(size=SIZE).astype(np.float32)
     M, V, average = np.zeros_like(P), np.zeros_like(P), P.copy()
-    how, found, averages = (OPTIMIZERS[optimizer], momentum), [], []
+    how, found, averages = (OPTIMIZERS[optimizer], momentum, epsilon), [], []
     for step, G in enumerate(gradients(), start=1):
         share = 1 / (1 + averaging * step)
         for start, stop in pairwise(cuts):
@@ -41,12 +41,14 @@ def trained(optimizer, momentum, decay, factor=1.0, averaging=0.0, cuts=(0, SIZE
     return found, averages
 
 
-def wanted(optimizer, momentum, decay, factor=1.0):
+def wanted(optimizer, momentum, decay, factor=1.0, epsilon=TINY):
     P = np.random.default_rng(0).normal(size=SIZE).astype(np.float32).astype(float)
     steps = [factor * g.astype(float) for g in gradients()]
     if optimizer == "adamw":
-        return P, reference.adamw(P, steps, RATE, decay)
-    return P, getattr(reference, optimizer)(P, steps, RATE, decay, momentum)
+        return P, reference.adamw(P, steps, RATE, decay, epsilon)
+    if optimizer == "rmsprop":
+        return P, reference.rmsprop(P, steps, RATE, decay, momentum, epsilon)
+    return P, reference.sgd(P, steps, RATE, decay, momentum)
 
 
 def assert_near(found, wanted):
@@ -56,9 +58,10 @@ def assert_near(found, wanted):
 
 @pytest.mark.parametrize(("optimizer", "momentum", "decay"), CASES)
 @pytest.mark.parametrize("factor", [1.0, 0.01])
-def test_every_step_is_the_formulas(optimizer, momentum, decay, factor):
-    found, averages = trained(optimizer, momentum, decay, factor)
-    assert_near(found, wanted(optimizer, momentum, decay, factor)[1])
+@pytest.mark.parametrize("epsilon", [TINY, 1e-5])
+def test_every_step_is_the_formulas(optimizer, momentum, decay, factor, epsilon):
+    found, averages = trained(optimizer, momentum, decay, factor, epsilon=epsilon)
+    assert_near(found, wanted(optimizer, momentum, decay, factor, epsilon)[1])
     # Without averaging the average is the present value, to rounding.
     assert_near(averages, found)
 
@@ -80,7 +83,8 @@ def test_parts_of_the_vector_give_the_same_bits(optimizer, momentum, decay):
 
 def test_nothing_beyond_the_part_is_touched():
     P, G, M, V, average = (np.full(100, number, np.float32) for number in (1, 9, 3, 4, 5))
-    update(P, G, M, V, average, 20, 30, OPTIMIZERS["adamw"], 0.0, 1.0, RATE, 0.1, 1, 0.5)
+    how = OPTIMIZERS["adamw"], 0.0, TINY
+    update(P, G, M, V, average, 20, 30, *how, 1.0, RATE, 0.1, 1, 0.5)
     for array, number in ((P, 1), (M, 3), (V, 4), (average, 5)):
         assert (array[:20] == number).all() and (array[30:] == number).all()
         assert (array[20:30] != number).all()
@@ -93,7 +97,8 @@ def test_a_gradient_of_0_moves_nothing():
         P = np.full(10, 0.5, np.float32)
         G = np.where(np.arange(10) < 5, np.float32(0), np.float32(1e-7))
         M, V, average = (np.zeros_like(P) for _ in range(3))
-        update(P, G, M, V, average, 0, 10, OPTIMIZERS[optimizer], 0.0, 1.0, RATE, 0.0, 1, 1.0)
+        how = OPTIMIZERS[optimizer], 0.0, TINY
+        update(P, G, M, V, average, 0, 10, *how, 1.0, RATE, 0.0, 1, 1.0)
         assert (P[:5] == np.float32(0.5)).all()
         if optimizer == "adamw":
             np.testing.assert_allclose(P[5:], 0.5 - RATE / 1.1, rtol=1e-5)

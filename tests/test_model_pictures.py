@@ -13,10 +13,7 @@ from dgtrees.model.plot import (
     plot_curves,
     plot_history,
     plot_node_images,
-    plot_regions,
-    plot_reliability,
 )
-from dgtrees.model.plot.reliability import reliability
 from dgtrees.model.text import tree_text
 from dgtrees.tree import ObliqueTree
 
@@ -261,67 +258,14 @@ def test_a_single_leaf_has_no_nodes_to_choose():
         plot_node_images(tree(height=0), nodes=[0])
 
 
-# Regions
-
-
-def test_regions_are_those_of_predict(clf):
-    ax = plot_regions(clf, POINTS, SIDES, resolution=20)
-    areas = ax.collections[0].get_array().reshape(20, 20)
-    x, y = np.linspace(*ax.get_xlim(), 20), np.linspace(*ax.get_ylim(), 20)
-    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    same = clf.classes_[areas.astype(int)].ravel() == clf.predict(grid)
-    assert same.mean() > 0.9  # the axes end half a cell further out
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["above", "below"]
-
-
-def test_regions_of_values_over_named_columns_of_a_frame():
-    frame = pd.DataFrame(RNG.normal(size=(60, 3)), columns=["a", "b", "c"])
-    reg = DGTRegressor(2, max_epochs=2, random_state=0).fit(frame, frame.c)
-    ax = plot_regions(reg, frame, frame.c, ("c", "a"), resolution=10)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("c", "a")
-    assert "the other column at the median" in ax.get_title(loc="right")
-
-
-@pytest.mark.parametrize(
-    ("X", "features", "message"),
-    [
-        (POINTS, (0, 0), "two different columns"),
-        (POINTS, (0, 2), "features must be 0 to 1, got 2"),
-        (POINTS, (0, "b"), "columns of X, got 'b': x0, x1"),
-        (POINTS[:5], (0, 1), "y must have the 5 rows of X"),
-        (POINTS[:, :1], (0, 1), "at least 2 columns, got 1"),
-        (np.full((120, 2), np.nan), (0, 1), "must not have gaps"),
-        (pd.DataFrame({"a": [1.0], "b": ["x"]}), (0, 1), "got text in column 'b'"),
-    ],
-)
-def test_regions_that_cannot_be_drawn(clf, X, features, message):
-    with pytest.raises(ValueError, match=message):
-        plot_regions(clf, X, SIDES, features)
-    assert plt.get_fignums() == []
-
-
-def test_models_that_answer_otherwise_leave_no_picture_behind(clf):
-    reg = DGTRegressor(1, max_epochs=1, random_state=0).fit(POINTS, POINTS)
-    for model, y, message in (
-        (reg, POINTS[:, 0], "one answer a row"),
-        (DGTClassifier(), SIDES, "not fitted"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            plot_regions(model, POINTS, y)
-    with pytest.raises(ValueError, match="y must have the 120 rows of X"):
-        plot_reliability(clf, POINTS, SIDES[:5])
-    assert plt.get_fignums() == []
+# Contributions
 
 
 def test_dollars_in_names_are_no_mathematics():
     frame = pd.DataFrame(POINTS, columns=["US$ or $x", "$\\bad{$"])
     sides = np.where(POINTS[:, 0] > 0, "$\\up{$", "$down$")
     model = DGTClassifier(1, max_epochs=1, random_state=0).fit(frame, sides)
-    for ax in (
-        plot_regions(model, frame, sides, resolution=5),
-        plot_contributions(contributions(model, frame)),
-    ):
-        ax.figure.canvas.draw()
+    plot_contributions(contributions(model, frame)).figure.canvas.draw()
 
 
 def test_labels_are_looked_up_before_they_are_numbers():
@@ -371,31 +315,6 @@ def test_curves_of_several_policies_in_one_picture():
         plot_curves([linear, Curve([1], [2.0], accuracy=False)])
     with pytest.raises(ValueError, match="at least one curve, got none"):
         plot_curves([])
-
-
-# Reliability
-
-
-def test_reliability_by_hand():
-    found = reliability([0.55, 0.55, 0.95, 1.0], [True, False, True, True])
-    np.testing.assert_allclose(found.confidence, [0.55, 0.975])
-    np.testing.assert_allclose(found.accuracy, [0.5, 1.0])
-    assert found.rows.tolist() == [2, 2]
-    assert found.error == pytest.approx((0.05 + 0.025) / 2)
-    with pytest.raises(ValueError, match="n_bins must be at least 1, got 0"):
-        reliability([0.5], [True], 0)
-
-
-def test_reliability_of_several_models(clf):
-    ax = plot_reliability({"one": clf, "other": clf}, POINTS, SIDES)
-    labels = [t.get_text() for t in ax.get_legend().get_texts()]
-    shares = clf.predict_proba(POINTS)
-    error = reliability(shares.max(axis=1), clf.predict(POINTS) == SIDES).error
-    assert labels == [f"one, ECE {error:.3f}", f"other, ECE {error:.3f}"]
-    assert len(ax.child_axes) == 1
-    assert plot_reliability(clf, POINTS, SIDES).get_legend().get_texts()[0].get_text()[:3] == "DGT"
-    with pytest.raises(TypeError, match="classifiers with predict_proba, got ObliqueTree"):
-        plot_reliability(clf.tree_, POINTS, SIDES)
 
 
 # Contributions

@@ -161,6 +161,20 @@ def test_inputs_of_another_width_are_refused():
 
 
 @pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_biases_of_all_layers_and_outputs_are_multiplied_out(leaf):
+    sizes = {"n_layers": 3, "hidden": (7, 6), "leaf": leaf}
+    tree = make(3, **sizes, layer_biases=True, output_bias=True)
+    assert all(linear.bias is not None for linear in tree.linear_layers())
+    x = torch.randn(40, 5, dtype=torch.float64)
+    hard = tree.to_tree()
+    np.testing.assert_allclose(tree(x).detach().numpy(), hard.predict(x.numpy()))
+    tree.zero_grad()
+    tree(x).sum().backward()
+    assert tree.output_bias.grad.item() == pytest.approx(40 * 3)
+    assert make(3, **sizes).linear_layers()[1].bias is None
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
 @pytest.mark.parametrize("classes", [None, ["wet", "dry", "icy"], [3, 1, 2]])
 @pytest.mark.parametrize("names", [None, ["a", "b", "c", "d", "e"]])
 def test_a_hardened_layer_is_a_model_that_is_saved_explained_and_drawn(

@@ -9,8 +9,8 @@ import torch
 from dgtrees.errors import StateError
 from dgtrees.learn.recipe import Recipe
 from dgtrees.nn import loop
-from dgtrees.nn.losses import squared
-from dgtrees.nn.rows import TensorRows
+from dgtrees.nn.tensor_losses import squared
+from dgtrees.nn.tensor_rows import TensorRows
 from dgtrees.nn.validation import evaluate
 from nn_rows import descent, rows
 
@@ -45,6 +45,37 @@ def test_penalties_are_gradients_of_l1_and_l2():
         results.append(layer.layers[0].weight.grad.clone())
     weight = layer.layers[0].weight.detach()
     torch.testing.assert_close(results[1] - results[0], 0.3 * weight.sign() + 0.4 * weight)
+
+
+def test_penalties_may_be_on_biases_and_the_optimiser_has_the_recipes_epsilon():
+    recipe = Recipe(
+        n_layers=3,
+        hidden=(5, 4),
+        layer_biases=True,
+        penalize_biases=True,
+        l1=0.3,
+        optimizer="rmsprop",
+        epsilon=1e-5,
+    )
+    layer = loop.make_layer(3, 1, 2, "constant", recipe)
+    assert loop.make_optimizer(layer, recipe).param_groups[0]["eps"] == 1e-5
+    for linear in layer.linear_layers():
+        torch.nn.init.normal_(linear.bias)
+    before = []
+    for penalty in (False, True):
+        layer.zero_grad()
+        layer(torch.ones(5, 3)).sum().backward()
+        if penalty:
+            loop._add_penalty(layer, recipe)
+        before.append([linear.bias.grad.clone() for linear in layer.linear_layers()])
+    for linear, plain, penalized in zip(layer.linear_layers(), *before, strict=True):
+        torch.testing.assert_close(penalized - plain, 0.3 * linear.bias.detach().sign())
+
+
+def test_a_uniform_start_has_the_papers_leaves():
+    layer = loop.make_layer(3, 50, 6, "constant", Recipe(start="uniform"))
+    largest = layer.leaf_values.detach().abs().max()
+    assert 0.95 / 8 < largest <= 1 / 8
 
 
 def test_l1_makes_weights_smaller():

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from dgtrees.nn.losses import LOSSES
-from dgtrees.nn.rows import TensorRows
+from dgtrees.nn.tensor_losses import LOSSES
+from dgtrees.nn.tensor_rows import TensorRows
 from dgtrees.nn.validation import BestWeights, evaluate
 
 

@@ -26,15 +26,17 @@ TWELVE = {
     "abalone": (2004, 502, 1671),
     "compactiv": (3932, 983, 3277),
 }
+SHUFFLES = {"abalone_shuffles": (2004, 502, 1671), "compactiv_shuffles": (3932, 983, 3277)}
 EIGHT = {"sensit", "census1990", "pdbbind", "ctslice", "yearpred", "protein", "mslr", "yahoo"}
 
 
-def test_the_papers_twenty_sets_are_all_there():
-    assert set(catalog.names()) == set(TWELVE) | EIGHT
-    for name, rows in TWELVE.items():
+def test_the_papers_twenty_sets_are_all_there_two_of_them_twice():
+    assert set(catalog.names()) == set(TWELVE) | EIGHT | set(SHUFFLES)
+    for name, rows in (TWELVE | SHUFFLES).items():
         assert CATALOG[name].rows == rows
     assert sum(s.task == "classification" for s in CATALOG.values()) == 12
-    assert {n for n, s in CATALOG.items() if s.shuffles == 5} == {"abalone", "compactiv", "ctslice"}
+    shuffled = {name for name, data_set in CATALOG.items() if data_set.shuffles == 5}
+    assert shuffled == {"abalone", "compactiv", "ctslice", *SHUFFLES}
 
 
 @pytest.mark.parametrize("name", CATALOG)
@@ -52,7 +54,7 @@ def test_every_entry_is_complete(name):
 
 
 def test_files_that_were_at_hand_have_a_checksum():
-    for name in TWELVE:
+    for name in (*TWELVE, *SHUFFLES):
         for file in CATALOG[name].files:
             assert file.sha256 or file.instead, file.name
 
@@ -107,13 +109,13 @@ def test_the_documentation_lists_what_the_catalogue_says():
     assert lines == [documented(data_set) for data_set in CATALOG.values()]
 
 
-@pytest.mark.parametrize("name", TWELVE)
+@pytest.mark.parametrize("name", [*TWELVE, *SHUFFLES])
 def test_sets_of_the_mirror_load_with_the_published_counts(name):
     need(name)
     if name == "hiv":
         pytest.skip("41,127 fingerprints take RDKit 20 s: its parts are tested below")
     split = load(name, folder=MIRROR)
-    assert split.rows == TWELVE[name]
+    assert split.rows == (TWELVE | SHUFFLES)[name]
     for X, y in ((split.X_train, split.y_train), (split.X_test, split.y_test)):
         assert X.shape == (len(y), CATALOG[name].n_features)
         assert np.isfinite(X).all() and np.isfinite(y).all()
@@ -133,6 +135,23 @@ def test_shuffles_cut_the_same_rows_anew():
     whole = np.empty(4177)
     whole[np.random.RandomState(0).permutation(4177)] = together[0]
     assert np.array_equal(whole[order[:2004]], other.y_train)
+
+
+@pytest.mark.parametrize(("name", "noise"), [("abalone", 0.0), ("compactiv", 0.5)])
+def test_the_authors_shuffles_are_other_orders_of_the_same_rows(name, noise):
+    need(name)
+    need(f"{name}_shuffles")
+    whole = load(name, folder=MIRROR)
+    plain = np.concatenate([whole.y_train, whole.y_val, whole.y_test])
+    tests = []
+    for shuffle in range(5):
+        split = load(f"{name}_shuffles", shuffle, folder=MIRROR)
+        y = np.concatenate([split.y_train, split.y_val, split.y_test])
+        assert np.abs(np.sort(y) - np.sort(plain)).max() <= noise
+        tests.append(np.sort(split.y_test))
+    assert not any(np.array_equal(tests[0], other) for other in tests[1:])
+    with pytest.raises(ValueError, match="must be one of the 5 published ones, 0 to 4, got 5"):
+        load(f"{name}_shuffles", 5, folder=MIRROR)
 
 
 def test_the_partial_copies_do_not_make_their_sets_present():

@@ -27,6 +27,17 @@ def test_selecting_by_table_brings_the_cells_that_it_reuses():
     assert {c.height for c in by_height} == {2, 4, 6, 8, 10}
 
 
+def test_runs_of_the_papers_recipe_know_whether_that_has_changed_since():
+    preset = cells.describe_preset("regression", {"recipe": "paper"})
+    assert preset["optimizer"] == "rmsprop" and preset["output_bias"] and "n_layers" not in preset
+    record = {"kind": "dgt", "dataset": "ailerons", "settings": {"recipe": "paper"}}
+    assert cells.is_of_older_recipe(record)  # of a release that did not write it down
+    assert cells.is_of_older_recipe(record | {"recipe": preset | {"clip": 0.1}})
+    assert not cells.is_of_older_recipe(record | {"recipe": preset})
+    assert not cells.is_of_older_recipe(record | {"settings": {}})
+    assert not cells.is_of_older_recipe(record | {"kind": "tao"})
+
+
 def test_a_changed_declaration_is_another_run_and_a_changed_estimate_is_not(tmp_path):
     (cell,) = smoke_cells("regression", "ridge")
     work.write(work.run(cell, tmp_path), tmp_path / cell.path)

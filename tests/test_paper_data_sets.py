@@ -34,15 +34,25 @@ def test_an_entry_becomes_a_record(tmp_path):
     assert toy.files[0].stored_name == "toy.csv" and toy.files[0].sha256 is None
 
 
+def test_a_shuffle_may_have_a_file_and_sets_a_folder_in_common():
+    one, other = CATALOG["abalone_shuffles"], CATALOG["compactiv_shuffles"]
+    assert one.folder == other.folder == "paper_shuffles" and CATALOG["abalone"].folder == "abalone"
+    assert [file.name for file in one.files_of(3)] == ["abalone3.npz"]
+    assert CATALOG["ailerons"].files_of(3) == CATALOG["ailerons"].files
+    with pytest.raises(ValueError, match="must be one of the 5 published ones, 0 to 4, got -1"):
+        other.files_of(-1)
+
+
 def test_absent_data_sets_have_a_reason():
     absent = {name for name, data_set in CATALOG.items() if data_set.why_absent}
     assert set(CATALOG) - absent == {
         *("connect4", "mnist", "letter", "pendigits", "satimage", "segment", "covtype"),
         *("bace", "hiv", "ailerons", "abalone", "compactiv"),
+        *("abalone_shuffles", "compactiv_shuffles"),
     }
 
 
-def test_every_parser_is_that_of_one_set():
+def test_every_set_has_a_parser_of_its_name():
     assert [data_set.parse for data_set in CATALOG.values()] == list(PARSERS.values())
     assert list(CATALOG) == list(PARSERS) == list(read_data_sets(TABLE))
 
@@ -66,6 +76,11 @@ def test_every_parser_is_that_of_one_set():
         ("{ name", '{ instead = "other", name', "instead of toy.csv of data set 'toy' must be one"),
         (', url = "https://example.org/toy.csv"', "", "must have by_hand where a file has no url"),
         ("files = [", "files = [] #", "must have files of different names"),
+        (
+            "files = [",
+            "file_per_shuffle = true\nshuffles = 2\nfiles = [",
+            "must have a file for every shuffle, got 1",
+        ),
     ],
 )
 def test_an_entry_that_cannot_be_meant_is_refused_in_one_line(tmp_path, old, new, message):

@@ -185,6 +185,27 @@ def write_pdbbind(folder, arrays):
     np.savez_compressed(folder / "pdbbind" / "PDBbind.npz", *arrays)
 
 
+def write_shuffle(folder, **arrays):
+    (folder / "paper_shuffles").mkdir(exist_ok=True)
+    np.savez(folder / "paper_shuffles" / "abalone1.npz", **arrays)
+
+
+def test_the_authors_shuffles(tmp_path, monkeypatch):
+    X, y = np.random.default_rng(0).normal(size=(12, 10)), np.arange(12.0)
+    files = tuple(dataclasses.replace(f, sha256=None) for f in CATALOG["abalone_shuffles"].files)
+    shrink(monkeypatch, "abalone_shuffles", rows=(6, 2, 4), files=files)
+    write_shuffle(tmp_path, X_train=X[:8], y_train=y[:8, None], X_test=X[8:], y_test=y[8:])
+    source = FileSource(files[1:2], tmp_path / "paper_shuffles")
+    (X_train, y_train), (X_test, y_test) = parsers.authors_shuffle(source).pairs
+    assert np.array_equal(X_train, X[:8]) and np.array_equal(X_test, X[8:])
+    assert np.array_equal(y_train, y[:8]) and np.array_equal(y_test, y[8:])
+    with pytest.raises(DataError, match=r"abalone0\.npz, abalone2\.npz"):
+        load("abalone_shuffles", 1, folder=tmp_path)  # a set has all of its shuffles
+    write_shuffle(tmp_path, X_train=X, y_train=y, X_test=X)
+    with pytest.raises(DataError, match="X_train, y_train, X_test, y_test, got X_test, X_train"):
+        parsers.authors_shuffle(source)
+
+
 def test_pdbbind(tmp_path, monkeypatch):
     X, y = np.arange(10 * 2052, dtype=np.float64).reshape(10, 2052), np.linspace(2, 11, 10)
     write_pdbbind(tmp_path, (X[:6], y[:6], X[6:8], y[6:8, None], X[8:], y[8:]))

@@ -29,6 +29,29 @@ def test_a_run_that_diverged_has_no_summary(found):
     assert found["regression"].summary("ailerons", "dgt-default").text(3) == "1.710 ± 0.010"
 
 
+def test_figures_of_an_older_recipe_are_marked(found):
+    tables = found["regression"]
+    assert tables.mark("ailerons", "dgt-paper") == tables.mark("ailerons", "dgt-default") == ""
+    assert report_tables.OLDER not in "".join(report_tables.tabulate_scores(tables))
+    del tables.records("ailerons", "dgt-paper")[0]["recipe"]
+    assert tables.mark("ailerons", "dgt-paper") == f" {report_tables.OLDER}"
+    (row,) = [r for r in report_tables.tabulate_scores(tables) if "| here |" in r]
+    assert row.count(report_tables.OLDER) == 1 and f"(3) {report_tables.OLDER} |" in row
+    assert report_tables.OLDER in "".join(report_tables.tabulate_sparsity(found["sparsity"]))
+
+
+@pytest.mark.parametrize(
+    ("score", "verdict"), [(1.71, "better"), (1.75, "reached"), (1.76, "not reached")]
+)
+def test_the_papers_figure_is_reached_to_two_of_its_deviations(found, score, verdict):
+    tables = found["regression"]  # the paper has 1.72 with a deviation of 0.016
+    for record in tables.records("ailerons", "dgt-paper"):
+        record["scores"]["test"] = score
+    ((data, here, paper, said),) = report_tables.tabulate_reached(tables)
+    assert (data, here) == ("Ailerons (6)", f"{score:.3f} ± 0.000 (3)")
+    assert (paper, said) == ("1.72 ± 0.016", verdict)
+
+
 def test_tables_are_markdown():
     assert report_tables.format_table(["a", "b"], [["1", "2"]]) == [
         *("| a | b |", "|---|---|", "| 1 | 2 |", ""),

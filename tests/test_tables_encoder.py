@@ -163,3 +163,28 @@ def test_booleans_mean_the_same_in_every_guise():
         assert len(np.unique(expected, axis=0)) == 2
         for other in (plain, plain.astype("boolean"), pa.table({"z": flags}), frame[:4]):
             assert np.array_equal(encoder.expand(columns_of(other)), expected)
+
+
+def test_bent_columns_and_reach_are_those_of_the_encoded_numbers():
+    X = np.array([[1.0, "a", 5.0], [None, "b", 6.0], [3.0, "a", 7.0]], dtype=object)
+    encoder = Encoder(min_frequency=1).fit(columns_of(X))
+    assert np.array_equal(encoder.medians, [2.0, np.nan, np.nan, np.nan, 6.0], equal_nan=True)
+    bent = encoder.bending(np.arange(5.0), np.array([0.0, 7.0, 7.0, 7.0, 2.0]))
+    assert [column.bent for column in bent.columns] == [(), (), (4.0, 2.0)]
+    held = bent.reaching(np.full(5, -9.0), np.full(5, 9.0))
+    assert [column.reach for column in held.columns] == [(-9.0, 9.0), (), (-9.0, 9.0)]
+    assert held.feature_names == ["x0", "x0 is missing", "x1=a", "x1=b", "log(x2)"]
+    assert Encoder.from_json(held.to_json()).columns == held.columns
+
+
+def test_rows_within_reach_are_not_copied_and_others_are_held_there():
+    X = np.array([[0.0, 1.0], [2.0, -1.0]])
+    encoder = Encoder().fit_numbers(X, np.ones(2), ["a", "b"])
+    held = encoder.reaching(np.array([0.0, -2.0]), np.array([2.0, 2.0]))
+    assert held.expand_numbers(X) is X
+    far = np.array([[-1.0, 1e9], [np.nan, 0.0]])
+    assert np.array_equal(held.expand_numbers(far), [[0.0, 2.0], [1.0, 0.0]])
+    assert np.array_equal(held.expand(columns_of(far)), held.expand_numbers(far))
+    bent = held.bending(np.zeros(2), np.array([0.0, 3.0]))
+    assert np.array_equal(bent.expand_numbers(far), bent.expand(columns_of(far)))
+    assert not bent.plain

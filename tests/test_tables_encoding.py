@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dgtrees.tables.bending import bend
 from dgtrees.tables.encoding import Column, learn_date
 
 FIRST_RELEASE = {"name": "a", "kind": "number", "median": 1.5, "indicator": True}
@@ -21,6 +22,8 @@ COLUMNS = [
     ),
     Column("d", "date", indicator=True, order="mdy", parts=("year", "hour"), medians=(2020.0, 4.0)),
     Column("e", "unused"),
+    Column("f", median=2.0, indicator=True, bent=(0.0, 3.0)),
+    Column("g", median=2.0, bent=(1.0, 3.0), reach=(-5.0, 9.0)),
 ]
 
 
@@ -51,6 +54,13 @@ def test_fields_of_the_first_release_are_enough_and_stay():
         {"kind": "category", "indicator": False, "median": 0.0, "categories": ["a"]}
         | {"pooled": ["b"], "other": True},
         {"unknown": 1},
+        {"bent": [0.0]},
+        {"bent": [0.0, 0.0]},
+        {"bent": [0.0, -1.0]},
+        {"reach": [2.0, 1.0]},
+        {"reach": [2.0, 3.0]},
+        {"kind": "unused", "median": 0.0, "indicator": False, "bent": [0.0, 1.0]},
+        {"kind": "unused", "median": 0.0, "indicator": False, "reach": [0.0, 1.0]},
     ],
 )
 def test_columns_that_cannot_be_are_refused(change):
@@ -70,3 +80,13 @@ def test_known_labels_win_over_marks_of_gaps():
 def test_dates_without_a_varying_part_take_no_column():
     days = np.array(["2026-01-01"] * 3, dtype="datetime64[s]")
     assert learn_date("d", days, np.ones(3)).width == 0
+
+
+def test_numbers_are_filled_then_held_within_reach_then_bent():
+    column = COLUMNS[-1]
+    values = np.array([np.nan, -1e9, 3.0, 1e9])
+    wanted = bend(np.array([2.0, -5.0, 3.0, 9.0]), 1.0, 3.0)
+    assert np.array_equal(column.expand_numbers(values)[:, 0], wanted)
+    assert column.names() == ["log(g)"]
+    assert column.typical == wanted[0]
+    assert column.unbend(float(wanted[2])) == pytest.approx(3.0)

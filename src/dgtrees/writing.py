@@ -43,7 +43,7 @@ class _Target(NamedTuple):
     straight: bool  # a device, a pipe, an open file: written into, for it cannot be replaced
 
 
-def check_target(path: Any, error: type[DGTreesError] = DataError) -> None:
+def check_target(path: str | os.PathLike[str], error: type[DGTreesError] = DataError) -> None:
     """Refuse, before any work is done, a path that nothing can be written to."""
     with _explained(path, error):
         _target(path)
@@ -51,7 +51,7 @@ def check_target(path: Any, error: type[DGTreesError] = DataError) -> None:
 
 @contextmanager
 def whole_file(
-    path: Any, *, text: bool = False, error: type[DGTreesError] = DataError
+    path: str | os.PathLike[str], *, text: bool = False, error: type[DGTreesError] = DataError
 ) -> Iterator[IO[Any]]:
     """A stream to a file that is complete or, if the block raises, as it was before.
 
@@ -96,7 +96,9 @@ def whole_file(
 class _File(io.FileIO):
     """An open file whose failed writes say what to do."""
 
-    def __init__(self, handle: int, path: Any, error: type[DGTreesError]) -> None:
+    def __init__(
+        self, handle: int, path: str | os.PathLike[str], error: type[DGTreesError]
+    ) -> None:
         super().__init__(handle, "wb")
         self._said = path, error
 
@@ -107,7 +109,7 @@ class _File(io.FileIO):
 
 
 @contextmanager
-def _explained(path: Any, kind: type[DGTreesError]) -> Iterator[None]:
+def _explained(path: str | os.PathLike[str], kind: type[DGTreesError]) -> Iterator[None]:
     """What the system refuses, as one line with the next step."""
     try:
         yield
@@ -117,7 +119,7 @@ def _explained(path: Any, kind: type[DGTreesError]) -> Iterator[None]:
         raise kind(f"{os.fsdecode(path)!s}: {_advice(path, error)}") from error
 
 
-def _advice(path: Any, error: OSError | ValueError) -> str:
+def _advice(path: str | os.PathLike[str], error: OSError | ValueError) -> str:
     code = getattr(error, "errno", None)
     said = getattr(error, "strerror", None) or str(error)
     if code in (errno.ENOENT, errno.ENOTDIR):
@@ -135,7 +137,7 @@ def _advice(path: Any, error: OSError | ValueError) -> str:
     return f"cannot be written ({said}): check the path"
 
 
-def _target(path: Any) -> _Target:
+def _target(path: str | os.PathLike[str]) -> _Target:
     """What a path leads to; raises OSError where nothing can be written there."""
     given = os.fsdecode(path) or "."
     try:

@@ -10,7 +10,7 @@ from dgtrees.schema import shown
 __all__ = ["number", "shown", "whole_number"]
 
 
-def number(name: str, value: Any, advice: str = "") -> float:
+def number(name: str, value: object, advice: str = "") -> float:
     """A real number, not bool and not text, as a float; NaN and infinity are left to the caller.
 
     >>> number("loss", 3)

@@ -92,23 +92,13 @@ class DGTBandit(OnlineTree):
         """
         self._learn(self._row(x), decision, loss)
 
-    def _learn(self, row: np.ndarray, decision: Decision, loss: Any) -> None:
-        self._check(decision)
-        share = loss_share(loss, *self.loss_range)
-        with self._lock:
-            self._learn_one(row, decision, share)
-
     def learn_many(self, X: ArrayLike, decisions: Iterable[Decision], losses: ArrayLike) -> None:
         """Learn from many answers in their order; from none of them if one is refused."""
-        X, decisions, losses = self._pair_up(X, decisions, losses)
-        for decision in decisions:
-            self._check(decision)
-        shares = [loss_share(loss, *self.loss_range) for loss in losses]
-        rows = self._rows(X) if decisions else np.empty((0, 0))
-        for row, decision, share in zip(rows, decisions, shares, strict=True):
-            row = np.ascontiguousarray(row, dtype=np.float64)
-            with self._lock:
-                self._learn_one(row, decision, share)
+        self._learn_many(X, decisions, losses)
+
+    def _read_loss(self, decision: Decision, loss: Any) -> float:
+        self._check(decision)
+        return loss_share(loss, *self.loss_range)
 
     def _learn_one(self, row: np.ndarray, decision: Decision, share: float) -> None:
         arena = self._with_room(row.shape[0])

@@ -137,27 +137,21 @@ class DGTContinuousBandit(OnlineTree):
         """
         self._learn(self._row(x), decision, loss)
 
-    def _learn(self, row: np.ndarray, decision: ContinuousDecision, loss: Any) -> None:
-        self._check(decision)
-        losses = loss_pair(loss, len(decision.actions))
-        with self._lock:
-            arena = self._with_room(row.shape[0])
-            online.learn_slope(row, decision.step(self._half), *losses, *arena)
-
     def learn_many(
         self, X: ArrayLike, decisions: Iterable[ContinuousDecision], losses: ArrayLike
     ) -> None:
         """Learn from many answers in their order; from none of them if one is refused."""
-        X, decisions, losses = self._pair_up(X, decisions, losses)
-        for decision in decisions:
-            self._check(decision)
-        pairs = [loss_pair(loss, len(d.actions)) for d, loss in zip(decisions, losses, strict=True)]
-        rows = self._rows(X) if decisions else np.empty((0, 0))
-        for row, decision, pair in zip(rows, decisions, pairs, strict=True):
-            row = np.ascontiguousarray(row, dtype=np.float64)
-            with self._lock:
-                arena = self._with_room(row.shape[0])
-                online.learn_slope(row, decision.step(self._half), *pair, *arena)
+        self._learn_many(X, decisions, losses)
+
+    def _read_loss(self, decision: ContinuousDecision, loss: Any) -> tuple[float, float]:
+        self._check(decision)
+        return loss_pair(loss, len(decision.actions))
+
+    def _learn_one(
+        self, row: np.ndarray, decision: ContinuousDecision, losses: tuple[float, float]
+    ) -> None:
+        arena = self._with_room(row.shape[0])
+        online.learn_slope(row, decision.step(self._half), *losses, *arena)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """The action that seems best for every row."""

@@ -9,7 +9,6 @@ or from two (eqn:twopoint).
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ LARGEST_LOSS = 1e12
 Range = tuple[float, float]
 
 
-def check_range(name: str, low: Any, high: Any) -> Range:
+def check_range(name: str, low: object, high: object) -> Range:
     """Two finite numbers, the first below the second by enough to tell numbers between them."""
     try:
         ends = number(name, low), number(name, high)
@@ -45,7 +44,7 @@ def check_range(name: str, low: Any, high: Any) -> Range:
     return ends
 
 
-def loss_share(loss: Any, low: float, high: float) -> float:
+def loss_share(loss: object, low: float, high: float) -> float:
     """A loss as a share of its range, 0 the best.
 
     >>> loss_share(3, 2.0, 6.0)
@@ -60,7 +59,7 @@ def loss_share(loss: Any, low: float, high: float) -> float:
     return (value - low) / (high - low)
 
 
-def loss_pair(loss: Any, points: int) -> tuple[float, float]:
+def loss_pair(loss: object, points: int) -> tuple[float, float]:
     """The loss of one action, or the losses of two.
 
     >>> loss_pair([1.5, 2.5], points=2)
@@ -78,7 +77,7 @@ def loss_pair(loss: Any, points: int) -> tuple[float, float]:
     return _finite(pair[0]), _finite(pair[1])
 
 
-def _finite(loss: Any) -> float:
+def _finite(loss: object) -> float:
     value = _number(loss)
     if not abs(value) <= LARGEST_LOSS:
         raise ValueError(
@@ -88,5 +87,5 @@ def _finite(loss: Any) -> float:
     return value
 
 
-def _number(loss: Any) -> float:
+def _number(loss: object) -> float:
     return number("loss", loss, ": leave it out")

@@ -35,13 +35,13 @@ class BadLineError(Exception):
     """What is wrong with a line; the reader adds file and number."""
 
 
-def _show(value: Any) -> str:
+def _show(value: object) -> str:
     """A value for a message of one line."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _number(value: Any, what: str) -> float:
+def _number(value: object, what: str) -> float:
     """A finite number out of text or JSON."""
     try:
         if isinstance(value, str):
@@ -58,7 +58,7 @@ def _number(value: Any, what: str) -> float:
     return number
 
 
-def _probability(value: Any) -> float:
+def _probability(value: object) -> float:
     number = _number(value, "the probability")
     if not 0 < number <= 1:
         raise BadLineError(
@@ -103,7 +103,7 @@ def _field(event: dict[str, Any], name: str) -> Any:
     return event[name]
 
 
-def _flatten(value: Any, name: str, into: dict[str, float], skip_hidden: bool) -> None:
+def _flatten(value: object, name: str, into: dict[str, float], skip_hidden: bool) -> None:
     """Collect the numbers of nested JSON under names joined by "^"; text becomes "name=text"."""
     if isinstance(value, (dict, list)):
         items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -119,7 +119,7 @@ def _flatten(value: Any, name: str, into: dict[str, float], skip_hidden: bool) -
     into[name] = _number(value, f"the feature {_show(name)}")
 
 
-def _features(value: Any, skip_hidden: bool) -> dict[str, float]:
+def _features(value: object, skip_hidden: bool) -> dict[str, float]:
     features: dict[str, float] = {}
     try:
         _flatten(value, "", features, skip_hidden)

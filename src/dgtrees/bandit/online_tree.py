@@ -23,8 +23,9 @@ from dgtrees.bandit.policy_file import describe_policy, pack_state, restore_poli
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
 from dgtrees.model.answer import Answer
+from dgtrees.model.facts import Facts
 from dgtrees.model.header import refusing
-from dgtrees.model.model import Facts, HasModel, Model
+from dgtrees.model.model import HasModel, Model
 from dgtrees.schema import choice
 from dgtrees.tables.encoder import Encoder
 from dgtrees.tree.forest import ObliqueForest
@@ -157,6 +158,28 @@ class OnlineTree(HasModel):
                 f"decision must be one of this policy ({self.id}), got one of {decision.policy!r}: "
                 "learn with the policy that decided, or with one loaded from its file"
             )
+
+    def _read_loss(self, decision: Any, loss: Any) -> Any:
+        """The loss of a decision in the units of the step; refuses either if it cannot be."""
+        raise NotImplementedError
+
+    def _learn_one(self, row: np.ndarray, decision: Any, loss: Any) -> None:
+        """Learn from one checked answer; under the lock."""
+        raise NotImplementedError
+
+    def _learn(self, row: np.ndarray, decision: Any, loss: Any) -> None:
+        read = self._read_loss(decision, loss)
+        with self._lock:
+            self._learn_one(row, decision, read)
+
+    def _learn_many(self, X: Any, decisions: Any, losses: Any) -> None:
+        X, decisions, losses = self._pair_up(X, decisions, losses)
+        read = [self._read_loss(*pair) for pair in zip(decisions, losses, strict=True)]
+        rows = self._rows(X) if decisions else np.empty((0, 0))
+        for row, decision, loss in zip(rows, decisions, read, strict=True):
+            row = np.ascontiguousarray(row, dtype=np.float64)
+            with self._lock:  # for one answer at a time: others may decide in between
+                self._learn_one(row, decision, loss)
 
     @staticmethod
     def _pair_up(X: Any, decisions: Any, losses: Any) -> tuple[Any, list[Any], list[Any]]:

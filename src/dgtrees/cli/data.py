@@ -27,7 +27,7 @@ Folder = Annotated[
 
 @app.command("list", cls=Command)
 def list_data(folder: Folder = None, json: o.Json = False, quiet: o.Quiet = False) -> None:
-    """List all twenty data sets: size, task, and whether they are there."""
+    """List all data sets: size, task, and whether they are there."""
     from dgtrees.paper import catalog
 
     found: list[dict[str, Any]] = []

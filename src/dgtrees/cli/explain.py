@@ -46,7 +46,7 @@ def explain(
     Prints the decisions on its path, how near each was, and the columns that made it; then what
     every column added to the prediction. Of a forest, which has many paths, it prints the last.
     """
-    from dgtrees.model.explain import explain as explain_row
+    from dgtrees.model.explanation import explain as explain_row
     from dgtrees.model.model import model_of
 
     problems = Problems()

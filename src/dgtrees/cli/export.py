@@ -101,7 +101,7 @@ def _header_path(output: str) -> str:
 
 def _as_text(fitted: Model, to: str, depth: int | None, weights: int) -> str:
     if to == "dot":
-        from dgtrees.model.dot import export_dot
+        from dgtrees.model.graphviz import export_dot
 
         return export_dot(fitted, max_depth=depth, max_weights=weights)
     from dgtrees.model.rules import export_text

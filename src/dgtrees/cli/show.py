@@ -60,7 +60,7 @@ def show(
         say(json_text(_as_json(fitted, shown, rows)))
     elif not quiet:
         say(_heading(fitted, model, name) + "\n")
-        say(tree_text(shown, max_depth=depth, max_weights=weights, **look))
+        say(tree_text(shown, max_depth=depth, max_weights=weights, bent=fitted.bent, **look))
     if png is not None:
         _draw(shown, png, max_depth=depth, max_features=weights, **look)
 
@@ -112,6 +112,10 @@ def _as_json(fitted: Model, tree: ObliqueTree, rows: Any) -> dict[str, Any]:
         "task": fitted.answer.task,
         "columns": {column.name: column.kind for column in fitted.columns},
         "features": fitted.encoded_names,
+        "bent": {
+            column.name: {"center": column.bent[0], "spread": column.bent[1]}
+            for column in fitted.bent.values()
+        },
         "classes": None if labels is None else labels.tolist(),
         "importances": None if shares is None else shares.tolist(),
         "depth": tree.depth,

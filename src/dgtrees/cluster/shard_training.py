@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from dgtrees.cluster.checkpoints import Checkpoints
 from dgtrees.cluster.shard_files import Shards, find_shards, row_draws
@@ -22,6 +23,7 @@ from dgtrees.errors import DataError, Problems
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.callbacks import EpochCallback
 from dgtrees.estimators.parameters import check_size, checked_recipe
+from dgtrees.estimators.target_types import ClassTarget
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.trainer import Trainer
 from dgtrees.model.answer import Values
@@ -121,7 +123,7 @@ class _Reader:
         self, model: DGTEstimator, shards: Shards, job: ShardJob, workers: Workers
     ) -> None:
         self.model, self.workers = model, workers
-        self.seed = np.random.RandomState(model.random_state).randint(2**31 - 1)
+        self.seed = check_random_state(model.random_state).randint(2**31 - 1)
         share = shards.share(workers.rank, workers.size)
         self.task, self.classes = scan_target(shards, job, model._task, workers)
         # The files' first rows settle what every column is, for all workers.
@@ -131,6 +133,7 @@ class _Reader:
         if self.classes is None:
             model._learn_target(first.y)
         else:
+            assert isinstance(model, ClassTarget)
             model._learn_classes(self.classes)
         model._read_table(first.X, first=True)
         self.digests = "", ""
@@ -200,11 +203,12 @@ class _Reader:
     def weigh_classes(self, rows: Examples) -> Examples:
         """The same rows with class weights in their weights, if there are any."""
         model = self.model
-        if getattr(model, "class_weight", None) is None:
+        if not isinstance(model, ClassTarget) or model.class_weight is None:
             return rows
         mass = np.bincount(rows.y, weights=rows.weight, minlength=model._n_classes)
         mass = self.workers.sum(mass)
         factors = model._class_factors(mass)
+        model._learn_factors(factors)
         weights = self.workers.parts(rows, lambda part: part.weight * factors[part.y])
         return replace(rows, weight=on_disk(weights))
 

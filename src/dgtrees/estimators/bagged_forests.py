@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
@@ -16,7 +17,6 @@ from dgtrees.estimators.forest_base import ForestEstimator
 from dgtrees.estimators.prediction_intervals import Intervals
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
 from dgtrees.learn.recipe import Recipe
-from dgtrees.tables.encoder import Encoder
 from dgtrees.tables.examples import Examples
 
 __all__ = ["DGTForestClassifier", "DGTForestRegressor"]
@@ -24,6 +24,7 @@ __all__ = ["DGTForestClassifier", "DGTForestRegressor"]
 _VOTING = {"hard": "vote", "soft": "softmax"}
 
 
+@dataclass(eq=False, repr=False)
 class DGTForestClassifier(ClassTarget, ForestEstimator):
     """A forest of hard oblique trees for classification, each trained on a bootstrap sample.
 
@@ -85,54 +86,9 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
     (True, (150, 5))
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 30,
-        max_depth: int = 8,
-        *,
-        voting: str = "soft",
-        max_samples: float = 1.0,
-        bootstrap: bool = True,
-        oob_score: bool = False,
-        leaf: str = "constant",
-        recipe: str | Recipe = "default",
-        n_layers: int | None = None,
-        hidden: int | tuple[int, ...] | str | None = None,
-        loss: str | Callable[..., Any] | None = None,
-        max_epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float | None = None,
-        l1: float | None = None,
-        l2: float | None = None,
-        class_weight: str | Mapping[Any, float] | None = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        encoder: Encoder | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.voting = voting
-        self.max_samples = max_samples
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.leaf = leaf
-        self.recipe = recipe
-        self.n_layers = n_layers
-        self.hidden = hidden
-        self.loss = loss
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.l1 = l1
-        self.l2 = l2
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.encoder = encoder
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    voting: str = "soft"
+    class_weight: str | Mapping[Any, float] | None = None
 
     def _checked_recipe(self) -> Recipe:
         if self.voting not in _VOTING:
@@ -143,17 +99,22 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
     def _combine(self) -> str:
         return _VOTING[self.voting]
 
+    def _learn_factors(self, factors: np.ndarray, shares: bool = True) -> None:
+        if self._combine != "vote":  # votes are decisions, which weights have had their part in
+            super()._learn_factors(factors, shares)
+
     def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:
         if not self.oob_score:
             return
         known = ~np.isnan(outputs[:, 0])
-        hit = outputs[known].argmax(axis=1) == train.y[known]
+        hit = self._answer.predict(outputs[known]) == self.classes_[train.y[known]]
         self.oob_score_ = (
             float(np.average(hit, weights=train.weight[known])) if known.any() else float("nan")
         )
         self.oob_decision_function_ = self._by_given_row(train, outputs)
 
 
+@dataclass(eq=False, repr=False)
 class DGTForestRegressor(ValueTarget, ForestEstimator):
     """A forest of hard oblique trees for regression, each trained on a bootstrap sample.
 
@@ -210,52 +171,7 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
     True
     """
 
-    _intervals: Intervals | None = None
-
-    def __init__(
-        self,
-        n_estimators: int = 30,
-        max_depth: int = 6,
-        *,
-        max_samples: float = 1.0,
-        bootstrap: bool = True,
-        oob_score: bool = False,
-        leaf: str = "constant",
-        loss: str | Callable[..., Any] | None = None,
-        recipe: str | Recipe = "default",
-        n_layers: int | None = None,
-        hidden: int | tuple[int, ...] | str | None = None,
-        max_epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float | None = None,
-        l1: float | None = None,
-        l2: float | None = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        encoder: Encoder | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.max_samples = max_samples
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.leaf = leaf
-        self.loss = loss
-        self.recipe = recipe
-        self.n_layers = n_layers
-        self.hidden = hidden
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.l1 = l1
-        self.l2 = l2
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.encoder = encoder
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int = 6
 
     def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:
         if self.oob_score:

@@ -1,4 +1,4 @@
-"""What DGTClassifier and DGTRegressor share: fit, in scikit-learn's interface.
+"""What DGTClassifier and DGTRegressor share: training by gradient descent.
 
 Checks parameters, hands rows to `learn.Trainer`, and delivers the finished `Model`; reading rows is
 `tables`' part, answering `delegation`'s, targets are `target_types`'.
@@ -8,48 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from dgtrees.errors import StateError
-from dgtrees.estimators.callbacks import (
-    CallbackSupportMixin,
-    EpochTasks,
-    progress_bar,
-    tell,
-    with_callbacks,
-)
-from dgtrees.estimators.delegation import TreeEstimator
+from dgtrees.estimators.callbacks import EpochTasks, progress_bar, tell
+from dgtrees.estimators.constructors import TreeParameters
 from dgtrees.estimators.parameters import (
     RECIPE_OVERRIDES,
     check_size,
     checked_recipe,
-    unchanged_on_error,
 )
+from dgtrees.estimators.single_tree import SingleTree
 from dgtrees.learn.auto import fit_automatically
 from dgtrees.learn.recipe import TORCH_QUANTIZERS, Recipe
 from dgtrees.learn.result import TrainingResult
 from dgtrees.learn.trainer import Trainer
 from dgtrees.learn.tries import best_of_tries
+from dgtrees.model.model import Model
 from dgtrees.tables.examples import Examples
-from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["DGTEstimator"]
 
 
-class DGTEstimator(CallbackSupportMixin, TreeEstimator):
+class DGTEstimator(TreeParameters, SingleTree):
     """Base of the estimators; subclasses say what a target is."""
 
     _task: str
     _default_height: int
-
-    def _held_out_share(self, rows: int) -> float | None:
-        """Share of the training rows to validate with where no others are given."""
-        return None if self.validation_fraction == "auto" else self.validation_fraction
+    shards_report_: dict[str, Any]
+    """What `fit_shards` did: rows, workers, restarts, and the validation score."""
 
     def _training_weights(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Weights to train with, after class weights if there are any."""
@@ -65,38 +56,6 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             )
 
     # Fitting
-
-    @with_callbacks
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: ArrayLike | None = None,
-        y_val: ArrayLike | None = None,
-        sample_weight_val: ArrayLike | None = None,
-    ) -> Self:
-        """Train the tree.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (rows, features)
-            Numbers; DataFrames may also hold strings or categories. Missing values are welcome.
-        y : array-like of shape (rows,) or, for regression, (rows, outputs)
-            Targets.
-        sample_weight : array-like of shape (rows,), optional
-            A weight of 2 is the same as giving the row twice, a weight of 0 as leaving it out.
-        X_val, y_val, sample_weight_val : optional
-            Validation rows: the weights of the epoch that does best on them are kept.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_error(self):
-            self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
-        return self
 
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
@@ -164,8 +123,12 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
             seed=seed,
             n_threads=effective_n_jobs(self.n_jobs),
             repeats=rows,
+            medians=self._encoder.medians,
         )
-        leaf_rows = made.tree.visits(train.X, rows)[1]
+        leaf_rows = made.tree.visits(made.tails.bend(train.X), rows)[1]
+        self._encoder = self._encoder.bending(made.tails.center, made.tails.spread)
+        if made.tree.mixes:
+            self._encoder = self._encoder.reaching(*_reach(train.X))
         epochs = made.choice.plan.epochs
         self._deliver(made.tree, made.importance, made.scale, leaf_rows, {}, epochs, None)
         self.chosen_ = made.choice
@@ -238,7 +201,7 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
         check_size(self._height, self._leaf, train.X.shape[1], self._outputs_per_leaf)
         engine = None
         if recipe.quantizer in TORCH_QUANTIZERS:
-            from dgtrees.nn.descent import LayerDescent  # the only fit that needs torch
+            from dgtrees.nn.layer_descent import LayerDescent  # the only fit that needs torch
 
             engine = LayerDescent
         trainer = Trainer(
@@ -275,45 +238,22 @@ class DGTEstimator(CallbackSupportMixin, TreeEstimator):
     def _class_list(self) -> list | None:
         return None
 
-    def _deliver(
-        self,
-        tree: ObliqueTree,
-        importance: np.ndarray,
-        scale: np.ndarray,
-        leaf_rows: np.ndarray | None,
-        history: dict[str, list[float]],
-        n_iter: int,
-        best_score: float | None,
-    ) -> None:
-        """End the fit: with the model, and nothing else that prediction needs."""
-        features = np.zeros(self.n_features_in_)
-        np.add.at(features, self._encoder.source, importance)
-        self.model_ = self._finished(
-            (tree,),
-            importance=features,
-            scale=scale,
-            leaf_rows=None if leaf_rows is None else (leaf_rows,),
-            history=history,
-            n_iter=int(n_iter),
-            best_score=best_score,
-        )
-
-    @property
-    def history_(self) -> dict[str, list[float]]:
-        """Loss and, with validation rows, scores, an entry an epoch."""
-        return self.model_.facts.scores["history"]
-
-    @property
-    def n_iter_(self) -> int:
-        """Epochs trained."""
-        return self.model_.facts.scores["n_iter"]
-
-    @property
-    def best_score_(self) -> float | None:
-        """Best validation score; None without validation rows."""
-        return self.model_.facts.scores["best_score"]
-
     def _epoch_tasks(self, tree: Callable, n_epochs: int) -> tuple[EpochTasks, ...]:
         if not getattr(self, "_skl_callbacks", None):
             return ()
-        return (EpochTasks(self, n_epochs, lambda: {"model_": self._finished((tree(),))}),)
+
+        def so_far() -> dict[str, Model]:
+            return {"model_": self._finished((self._without_weights(tree()),))}
+
+        return (EpochTasks(self, n_epochs, so_far),)
+
+
+def _reach(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """As far as training can speak of: its range, and once more its width on both sides.
+
+    Where columns are added up, one value that is far off would decide alone.
+    """
+    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    with np.errstate(over="ignore"):
+        width = high - low
+        return np.nan_to_num(low - width), np.nan_to_num(high + width)

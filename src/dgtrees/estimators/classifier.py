@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, Self
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +12,12 @@ from numpy.typing import ArrayLike
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.estimators.target_types import ClassTarget
-from dgtrees.learn.recipe import Recipe
 from dgtrees.model.answer import Classes
-from dgtrees.tables.encoder import Encoder
 
 __all__ = ["DGTClassifier"]
 
 
+@dataclass(eq=False, repr=False)
 class DGTClassifier(ClassTarget, DGTEstimator):
     """Hard oblique decision tree for classification, trained by gradient descent.
 
@@ -47,7 +47,9 @@ class DGTClassifier(ClassTarget, DGTEstimator):
     patience : int, optional
         Stop after this many epochs without a better validation score.
     class_weight : dict, "balanced" or None
-        Weights of classes.
+        Weights of classes: how much an error on a row of each matters. They decide which class is
+        predicted, that of the largest probability times weight; probabilities stay those of the
+        rows.
     refine : {"polish"}, optional
         What follows gradient training. "polish": alternating passes over nodes and leaves, kept
         where validation rows do not get worse by it.
@@ -92,52 +94,8 @@ class DGTClassifier(ClassTarget, DGTEstimator):
 
     _default_height = 8
 
-    def __init__(
-        self,
-        max_depth: int | Literal["auto"] = "auto",
-        *,
-        max_leaves: int | None = None,
-        leaf: str = "auto",
-        recipe: str | Recipe = "default",
-        n_layers: int | None = None,
-        hidden: int | tuple[int, ...] | str | None = None,
-        loss: str | Callable[..., Any] | None = None,
-        max_epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float | None = None,
-        l1: float | None = None,
-        l2: float | None = None,
-        validation_fraction: float | None = None,
-        patience: int | None = None,
-        class_weight: str | Mapping[Any, float] | None = None,
-        refine: str | None = None,
-        warm_start: bool = False,
-        encoder: Encoder | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.leaf = leaf
-        self.recipe = recipe
-        self.n_layers = n_layers
-        self.hidden = hidden
-        self.loss = loss
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.l1 = l1
-        self.l2 = l2
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.class_weight = class_weight
-        self.refine = refine
-        self.warm_start = warm_start
-        self.encoder = encoder
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    class_weight: str | Mapping[Any, float] | None = None
 
     def partial_fit(
         self,

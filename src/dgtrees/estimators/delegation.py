@@ -17,8 +17,9 @@ from dgtrees.estimators.stored_parameters import parameters_of, unfitted
 from dgtrees.estimators.tables import TableEstimator
 from dgtrees.model import file as model_file
 from dgtrees.model.contents import describe, restore
+from dgtrees.model.facts import Facts
 from dgtrees.model.header import refusing
-from dgtrees.model.model import Facts, HasModel, Model, forest_of
+from dgtrees.model.model import HasModel, Model, forest_of
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["ModelEstimator", "TreeEstimator"]

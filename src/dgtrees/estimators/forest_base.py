@@ -17,9 +17,11 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from dgtrees.estimators.callbacks import progress_bar
+from dgtrees.estimators.constructors import ForestParameters
 from dgtrees.estimators.delegation import ModelEstimator
 from dgtrees.estimators.parallel import run
 from dgtrees.estimators.parameters import check_size, checked_recipe, unchanged_on_error
+from dgtrees.estimators.prediction_intervals import Intervals
 from dgtrees.learn.bagged_tree import Growing, grow
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.scaling import moments
@@ -31,10 +33,11 @@ from dgtrees.tree.oblique import ObliqueTree
 __all__ = ["ForestEstimator"]
 
 
-class ForestEstimator(ModelEstimator):
+class ForestEstimator(ForestParameters, ModelEstimator):
     """Base of the forests; subclasses say what a target is and how trees are combined."""
 
     _task: str
+    _intervals: Intervals | None = None
     _total_importances: np.ndarray
     _seed: int
 
@@ -114,7 +117,7 @@ class ForestEstimator(ModelEstimator):
         numbers = list(range(len(trees), self.n_estimators))
         grown = self._grown(train, validation, growing, numbers, seed)
         for tree, importance in grown:
-            trees.append(tree)
+            trees.append(self._without_weights(tree))
             np.add.at(importances, self._encoder.source, importance)
         self._seed, self._grown_from = seed, grown_from
         self._total_importances = importances

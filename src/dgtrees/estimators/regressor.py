@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Literal, Self
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,12 +11,11 @@ from numpy.typing import ArrayLike
 from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.estimators.target_types import ValueTarget
-from dgtrees.learn.recipe import Recipe
-from dgtrees.tables.encoder import Encoder
 
 __all__ = ["DGTRegressor"]
 
 
+@dataclass(eq=False, repr=False)
 class DGTRegressor(ValueTarget, DGTEstimator):
     """Hard oblique decision tree for regression, trained by gradient descent.
 
@@ -91,50 +89,8 @@ class DGTRegressor(ValueTarget, DGTEstimator):
 
     _default_height = 6
 
-    def __init__(
-        self,
-        max_depth: int | Literal["auto"] = "auto",
-        *,
-        max_leaves: int | None = None,
-        leaf: str = "auto",
-        loss: str | Callable[..., Any] | None = None,
-        recipe: str | Recipe = "default",
-        n_layers: int | None = None,
-        hidden: int | tuple[int, ...] | str | None = None,
-        max_epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float | None = None,
-        l1: float | None = None,
-        l2: float | None = None,
-        validation_fraction: float | str | None = "auto",
-        patience: int | None = None,
-        refine: str | None = None,
-        warm_start: bool = False,
-        encoder: Encoder | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.leaf = leaf
-        self.loss = loss
-        self.recipe = recipe
-        self.n_layers = n_layers
-        self.hidden = hidden
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.l1 = l1
-        self.l2 = l2
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.refine = refine
-        self.warm_start = warm_start
-        self.encoder = encoder
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    validation_fraction: float | str | None = "auto"
 
     def _held_out_share(self, rows: int) -> float | None:
         if self.validation_fraction == "auto":

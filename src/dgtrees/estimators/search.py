@@ -8,6 +8,7 @@ file always holds the best tree so far.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,9 +62,9 @@ class Search:
     def __init__(
         self,
         task: str,
-        model_path: Any,
+        model_path: str | os.PathLike[str],
         *,
-        study: Any,
+        study: str | os.PathLike[str],
         space: str = "both",
         max_depth: int | None = None,
         max_epochs: int | None = None,

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -19,12 +18,14 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from dgtrees.estimators.sklearn_bases import BaseEstimator
 from dgtrees.model.answer import Answer
 from dgtrees.model.reading import encode_row
 from dgtrees.tables.encoder import Encoder, Targets, columns_of, is_frame
 from dgtrees.tables.examples import Examples, hold_out, merge_repeated
 from dgtrees.tables.frames import is_numeric
 from dgtrees.tables.row_labels import without_row_labels
+from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["TableEstimator"]
 
@@ -37,6 +38,8 @@ _MOST_SHARES = 64
 class TableEstimator(BaseEstimator):
     """Base of what learns from tables; subclasses say what a target is."""
 
+    random_state: int | np.random.RandomState | None
+    validation_fraction: float | str | None
     _encoder: Encoder
     _answer: Answer
     _fitted = "model_"
@@ -80,9 +83,14 @@ class TableEstimator(BaseEstimator):
         """What class weights multiply the weight of every row by; None where there are none."""
         return None
 
+    def _without_weights(self, tree: ObliqueTree) -> ObliqueTree:
+        """A tree whose probabilities class weights have no part in."""
+        return tree
+
     def _held_out_share(self, rows: int) -> float | None:
         """Share of the training rows to validate with where no others are given."""
-        return self.validation_fraction
+        share = self.validation_fraction
+        return None if isinstance(share, str) else share  # "auto" is for subclasses to say
 
     # Input
 
@@ -133,7 +141,9 @@ class TableEstimator(BaseEstimator):
             return encoder.fit_expand(table, weight, self._targets(target))
         framed = hasattr(self, "feature_names_in_")
         unnamed = [f"x{j}" for j in range(table.shape[1])]
-        encoder.fit_numbers(table, weight, self.feature_names_in_ if framed else unnamed, framed)
+        encoder.fit_numbers(
+            table, weight, list(self.feature_names_in_) if framed else unnamed, framed
+        )
         return encoder.expand_numbers(table)
 
     def _targets(self, target: np.ndarray) -> Targets:
@@ -147,7 +157,8 @@ class TableEstimator(BaseEstimator):
         # With two classes the share of one says it all.
         kept = np.sort(np.argsort(-rows, kind="stable")[:_MOST_SHARES])
         kept = kept[1:] if len(rows) == 2 else kept
-        names = [f"share of {self.classes_[k]}" for k in kept]
+        labels = self._answer.names or []
+        names = [f"share of {labels[k]}" for k in kept]
         return Targets((target[:, None] == kept).astype(np.float64), tuple(names))
 
     def _read_table(self, X: Any, first: bool) -> Table:

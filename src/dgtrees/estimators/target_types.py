@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from dgtrees.estimators.sklearn_bases import ClassifierMixin, RegressorMixin
 from dgtrees.estimators.tables import TableEstimator
 from dgtrees.model.answer import Classes, Values
+from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["ClassTarget", "ValueTarget"]
 
@@ -92,10 +93,30 @@ class ClassTarget(ClassifierMixin, TableEstimator):
     def _row_factors(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
         if self.class_weight is None:
             return None
-        return self._class_factors(np.bincount(y, weight, len(self.classes_)))[y]
+        factors = self._class_factors(np.bincount(y, weight, len(self.classes_)))
+        self._learn_factors(factors)
+        return factors[y]
+
+    def _learn_factors(self, factors: np.ndarray, shares: bool = False) -> None:
+        """Let class weights decide which class is predicted, and not what probabilities say.
+
+        A class of no weight keeps the little that a tree gives to what it has not seen.
+        """
+        known = np.where(factors > 0, factors, factors.max(initial=0.0))
+        told = None if (known == known[0]).all() else known
+        self._answer = replace(self._answer, factors=told, shares=shares)
+
+    def _without_weights(self, tree: ObliqueTree) -> ObliqueTree:
+        """A tree of weighted rows whose probabilities are those of the rows themselves.
+
+        Weights multiply the odds of classes, so that scores are too high by their logarithms.
+        """
+        if self._answer.emphasis is None:
+            return tree
+        return tree.with_leaves(tree.leaf_values - self._answer.emphasis, tree.leaf_weights)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Most probable class of every row."""
+        """Most probable class of every row, or the one that class weights make the best."""
         outputs = self._outputs(X)
         return self._answer.predict(outputs)
 

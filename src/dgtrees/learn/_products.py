@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Any
 
 import llvmlite.binding as llvm
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -117,7 +116,8 @@ def _transpose(B, b, ldb, n, k, T, t, ldt):
         x = min(i, n - WIDTH)
         for j in range(0, k, WIDTH):
             y = min(j, k - WIDTH)
-            _transpose_square(B, b + x * ldb + y, ldb, T, t + y * ldt + x, ldt)
+            place, to = b + x * ldb + y, t + y * ldt + x
+            _transpose_square(B, place, ldb, T, to, ldt)  # type: ignore[call-arg]
 
 
 @njit(nogil=True, cache=True)
@@ -154,21 +154,21 @@ def multiply(spare, ta, tb, m, n, k, A, a, lda, B, b, ldb, C, c, ldc):
     if m <= 0 or n <= 0:
         return
     down, along = (1, lda) if ta else (lda, 1)
-    if n >= WIDTH:
+    narrow = n < WIDTH
+    if tb or narrow:
+        # With too few columns for a vector, both B and C are wider copies in the scratch space.
+        apart = max(n, WIDTH)
         if tb:
-            _transpose(B, b, ldb, n, k, spare, 0, n)
-            _multiply_tiles(m, n, k, A, a, down, along, spare, 0, n, C, c, ldc)
+            _transpose(B, b, ldb, n, k, spare, 0, apart)
         else:
-            _multiply_tiles(m, n, k, A, a, down, along, B, b, ldb, C, c, ldc)
+            for i in range(k):
+                for j in range(n):
+                    spare[i * apart + j] = B[b + i * ldb + j]
+        B, b, ldb = spare, 0, apart
+    if not narrow:
+        _multiply_tiles(m, n, k, A, a, down, along, B, b, ldb, C, c, ldc)
         return
-    # Too few columns for a vector: one of both factors' copies, whose columns beyond n are not read
     to = k * WIDTH
-    if tb:
-        _transpose(B, b, ldb, n, k, spare, 0, WIDTH)
-    else:
-        for i in range(k):
-            for j in range(n):
-                spare[i * WIDTH + j] = B[b + i * ldb + j]
     _multiply_tiles(m, WIDTH, k, A, a, down, along, spare, 0, WIDTH, spare, to, WIDTH)
     for i in range(m):
         for j in range(n):

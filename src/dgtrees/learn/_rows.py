@@ -22,6 +22,9 @@ __all__ = ["activate", "answer", "backward_rows", "gather", "scaled", "sum_of_si
 
 _FREE = {"contract", "nsz", "reassoc"}
 
+# Parts of a step are inlined by Numba: compiled one by one, and again with each of their callers,
+# they took a quarter of the time before a first fit.
+
 
 @njit(fastmath=_FREE, nogil=True, cache=True, error_model="numpy")
 def gather(X, rows, first, count, noise, start, size, relative, inputs, to):
@@ -46,19 +49,34 @@ def gather(X, rows, first, count, noise, start, size, relative, inputs, to):
         z[d] = 1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, inline="always")
 def activate(spare, P, layout, buffers, first, rows):
     """Activations of all layers that are not multiplied out, for rows first .. first + rows - 1."""
     D, stride, top = layout.n_features + 1, layout.batch_rows, layout.prefix - 1
     hidden, width = buffers.hidden, layout.widths[top]
     source, place = (P, 0) if top == 0 else (buffers.products, layout.products_at[top])
     to, x = layout.hidden_at[top] + first, first * D
-    multiply(spare, 0, 1, width, rows, D, source, place, D, buffers.inputs, x, D, hidden, to, stride)
+    X = buffers.inputs
+    multiply(spare, 0, 1, width, rows, D, source, place, D, X, x, D, hidden, to, stride)
     for i in range(top + 1, layout.widths.shape[0]):
         before, width = width, layout.widths[i]
         below, to, W = to, layout.hidden_at[i] + first, layout.weights_at[i]
         multiply(
-            spare, 0, 0, width, rows, before, P, W, before, hidden, below, stride, hidden, to, stride
+            spare,
+            0,
+            0,
+            width,
+            rows,
+            before,
+            P,
+            W,
+            before,
+            hidden,
+            below,
+            stride,
+            hidden,
+            to,
+            stride,
         )
         bias = layout.biases_at[i]
         if bias >= 0:
@@ -77,6 +95,8 @@ def answer(P, layout, buffers, first, rows):
         buffers.leaves[i] = leaf
         for k in range(K):
             output = P[layout.leaves_at + leaf * K + k]
+            if layout.output_bias_at >= 0:
+                output += P[layout.output_bias_at]
             if layout.linear:
                 u = P[layout.slopes_at + (leaf * K + k) * d :]
                 x = buffers.inputs[i * (d + 1) :]
@@ -95,7 +115,7 @@ def sum_of_sizes(layout, buffers, first, rows):
     return total
 
 
-@njit(fastmath=_FREE, nogil=True, cache=True)
+@njit(nogil=True, inline="always")
 def _score_leaves(spare, P, layout, buffers, first, rows, work, scores, linear_at):
     """c_l = g . (theta_l + U_l x) of every leaf and row, (leaves, block rows), into `work`."""
     d, K, stride = layout.n_features, layout.n_outputs, layout.block_rows
@@ -115,7 +135,7 @@ def _score_leaves(spare, P, layout, buffers, first, rows, work, scores, linear_a
                 work[to + j] += buffers.slopes[g + j * K + k] * work[linear + j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, inline="always")
 def backward_rows(spare, P, layout, buffers, first, rows, padded, how, work):
     """From the loss's gradient at the outputs to that of all activations, for a block."""
     stride, last = layout.batch_rows, layout.widths.shape[0] - 1

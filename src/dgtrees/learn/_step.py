@@ -36,14 +36,23 @@ _FREE = {"contract", "nsz", "reassoc"}
 
 
 @njit(nogil=True, cache=True)
-def _add_penalties(P, G, layout, l1, l2):
-    """Gradients of the L1 and L2 penalties on the weights of all layers, not on biases."""
+def _penalize(P, G, first, last, l1, l2):
+    for j in range(first, last):
+        G[j] += np.float32(l1) * np.sign(P[j]) + np.float32(2 * l2) * P[j]
+
+
+@njit(nogil=True, cache=True)
+def _add_penalties(P, G, layout, how):
+    """Gradients of the L1 and L2 penalties on the weights of all layers, and perhaps on biases."""
+    if how.penalize_biases:
+        end = layout.output_bias_at if layout.output_bias_at >= 0 else layout.slopes_at
+        _penalize(P, G, 0, end, how.l1, how.l2)
+        return
     before, skipped = layout.n_features + 1, 1
     for i in range(layout.widths.shape[0]):
         for n in range(layout.widths[i]):
             at = layout.weights_at[i] + n * before
-            for j in range(at, at + before - skipped):
-                G[j] += np.float32(l1) * np.sign(P[j]) + np.float32(2 * l2) * P[j]
+            _penalize(P, G, at, at + before - skipped, how.l1, how.l2)
         before, skipped = layout.widths[i], 0
 
 
@@ -59,7 +68,7 @@ def _norm(G):
 def _finish_gradient(P, G, layout, how, limits):
     """Penalties, and the factor that keeps the gradient's norm within its limit."""
     if how.l1 > 0 or how.l2 > 0:
-        _add_penalties(P, G, layout, how.l1, how.l2)
+        _add_penalties(P, G, layout, how)
     limits[0] = 1.0
     if how.clip > 0:
         limits[0] = min(1.0, how.clip / (_norm(G) + 1e-6))
@@ -77,7 +86,7 @@ def _update_part(
         low = start + thread * chunks // threads * CHUNK
         high = min(stop, start + (thread + 1) * chunks // threads * CHUNK)
         if high > low:
-            told = how.optimizer, how.momentum, factor, speed, decay, step, share
+            told = how.optimizer, how.momentum, how.epsilon, factor, speed, decay, step, share
             update(P, G, M, V, average, low, high, *told)
 
 

@@ -19,15 +19,15 @@ CHUNK = 1024
 _FREE = {"contract", "arcp", "nsz"}
 """What the compiler may change: it does not reorder sums, of which there are none here."""
 
-_BETA1, _BETA2, _SMOOTHING, _EPSILON = 0.9, 0.999, 0.99, 1e-8
+_BETA1, _BETA2, _SMOOTHING = 0.9, 0.999, 0.99
 
 
 @njit(fastmath=_FREE, nogil=True, cache=True, error_model="numpy")
-def _adamw(P, G, M, V, average, factor, rate, decay, step, share):
+def _adamw(P, G, M, V, average, factor, rate, decay, epsilon, step, share):
     c1 = np.float32(rate / (1.0 - _BETA1**step))
     c2 = np.float32(1.0 / np.sqrt(1.0 - _BETA2**step))
     k1, k2 = np.float32(1 - _BETA1), np.float32(1 - _BETA2)
-    keep, epsilon = np.float32(1 - rate * decay), np.float32(_EPSILON)
+    keep, epsilon = np.float32(1 - rate * decay), np.float32(epsilon)
     for i in range(P.shape[0]):
         g = G[i] * factor
         m, v = M[i] + k1 * (g - M[i]), V[i] + k2 * (g * g - V[i])
@@ -37,8 +37,8 @@ def _adamw(P, G, M, V, average, factor, rate, decay, step, share):
 
 
 @njit(fastmath=_FREE, nogil=True, cache=True, error_model="numpy")
-def _rmsprop(P, G, M, V, average, factor, rate, decay, momentum, share):
-    k2, epsilon = np.float32(1 - _SMOOTHING), np.float32(_EPSILON)
+def _rmsprop(P, G, M, V, average, factor, rate, decay, epsilon, momentum, share):
+    k2, epsilon = np.float32(1 - _SMOOTHING), np.float32(epsilon)
     rate, decay, momentum = np.float32(rate), np.float32(decay), np.float32(momentum)
     for i in range(P.shape[0]):
         g = G[i] * factor + decay * P[i]
@@ -60,7 +60,9 @@ def _sgd(P, G, M, average, factor, rate, decay, momentum, share):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def update(P, G, M, V, average, start, stop, optimizer, momentum, factor, rate, decay, step, share):
+def update(
+    P, G, M, V, average, start, stop, optimizer, momentum, epsilon, factor, rate, decay, step, share
+):
     """One step for the parameters start .. stop - 1.
 
     `optimizer` is one of OPTIMIZERS; `factor` multiplies the gradient; `share` is the part of the
@@ -70,8 +72,8 @@ def update(P, G, M, V, average, start, stop, optimizer, momentum, factor, rate, 
     v, a = V[start:stop], average[start:stop]
     factor, share = np.float32(factor), np.float32(share)
     if optimizer == ADAMW:
-        _adamw(p, g, m, v, a, factor, rate, decay, step, share)
+        _adamw(p, g, m, v, a, factor, rate, decay, epsilon, step, share)
     elif optimizer == RMSPROP:
-        _rmsprop(p, g, m, v, a, factor, rate, decay, momentum, share)
+        _rmsprop(p, g, m, v, a, factor, rate, decay, epsilon, momentum, share)
     else:
         _sgd(p, g, m, a, factor, rate, decay, momentum, share)

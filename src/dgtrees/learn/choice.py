@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 
 from dgtrees.learn.chosen import Choice
+from dgtrees.learn.folds import held_out_parts
 from dgtrees.learn.linear import PENALTIES
 from dgtrees.learn.plans import (
     DESCENT,
@@ -27,7 +28,6 @@ from dgtrees.learn.plans import (
     layered_recipe,
 )
 from dgtrees.learn.shrinkage import STRENGTHS, levels_below
-from dgtrees.tables.examples import hash_rows
 
 __all__ = ["Choice", "choose"]
 
@@ -38,13 +38,8 @@ _CHECKPOINTS = (10, 20, 30)
 _LEARNT = (0.0, 0.5, 1.0)
 _NOISES = (0.1, 0.4, 1.0)
 
-_FOLDS = ((1_000, 5), (2_500, 3), (5_000, 2))
-"""Below so many rows, so many of five folds are judged by; from there on one is enough."""
-
-_FEW_ROWS = 100
-"""Below so many different rows, folds share the repetitions of each."""
-
-_MOST_COPIES = 1_000_000
+_FOLDS_TO_TELL = 5
+"""Folds from which on a plan must beat a constant by more than chance."""
 
 _LAYER_FOLDS, _MANY_ROWS = 2, 1_000
 """Folds for trees of random layers, which take longest, and one from so many rows on; those that
@@ -58,14 +53,18 @@ _PROMISING = 1.15
 or without a linear function, by descent; layers of classes, after a short run, by a full one."""
 
 
+_CLEARLY = 0.99
+"""Bent columns are gone on with where a linear model's loss falls to this share by them."""
+
 Losses = dict[Plan, float]
 
 
 class _Fold:
     """Rows to train on and rows to judge by, with what several plans need of them."""
 
-    def __init__(self, train: Table, held: Table, seed: int, most: int) -> None:
-        self.train, self.held, self.seed, self.most = train, held, seed, most
+    def __init__(self, train: Table, held: Table, seed: int, most: int, bent: bool = False) -> None:
+        self.train, self.held = train.side(bent), held.side(bent)
+        self.seed, self.most, self.bent = seed, most, bent
         self._linear: dict[float, Beside] = {}
 
     def loss(self, outputs: np.ndarray) -> float:
@@ -85,7 +84,7 @@ class _Fold:
         """Linear models of all penalties."""
         for penalty, model in zip(PENALTIES, self.train.linear(PENALTIES), strict=True):
             self._linear[penalty] = Beside(self.train, model)
-        return {Plan(penalty=p): self.loss(self.offset(p)) for p in PENALTIES}
+        return {Plan(p, bent=self.bent): self.loss(self.offset(p)) for p in PENALTIES}
 
     def grown(self, penalty: float | None) -> Losses:
         """Grown trees of all sizes, least rows of a leaf and strengths; and none, a constant."""
@@ -106,7 +105,7 @@ class _Fold:
                 stop = np.argmax(turn >= size - 1, axis=1)
                 at = paths[np.arange(len(paths)), stop]
                 for strength, values in by_strength.items():
-                    plan = Plan(penalty, size, min_rows, strength=strength)
+                    plan = Plan(penalty, size, min_rows, strength=strength, bent=self.bent)
                     found[plan] = self.loss(offset + values[at])
         return found
 
@@ -152,15 +151,19 @@ class _Search:
         n_threads: int,
     ) -> None:
         self.table, self.max_leaves, self.n_threads = table, max_leaves, max(1, n_threads)
-        parts = _parts(table, repeats, seed) if held is None else [(table, held)]
+        parts = held_out_parts(table, repeats, seed) if held is None else [(table, held)]
         most = min(max_leaves or _SIZES[-1], max(2, int(parts[0][0].weight.sum()) // 2))
         self.folds = [_Fold(train, judge, seed, most) for train, judge in parts]
+        sides = [] if table.bent is None else parts
+        self.bent_folds = [_Fold(train, judge, seed, most, bent=True) for train, judge in sides]
         self.choice = Choice()
         self.layer_folds = 1 if len(table) >= _MANY_ROWS else min(_LAYER_FOLDS, len(parts))
 
-    def judge(self, work: Callable[[_Fold], Losses], start: int, stop: int | None) -> None:
+    def judge(
+        self, work: Callable[[_Fold], Losses], start: int, stop: int | None, bent: bool = False
+    ) -> None:
         """Do some work on the folds start .. stop - 1, side by side, and note the losses."""
-        folds = self.folds[start:stop]
+        folds = (self.bent_folds if bent else self.folds)[start:stop]
         threads = min(self.n_threads, len(folds))
         if threads > 1:
             with ThreadPoolExecutor(threads) as pool:
@@ -171,36 +174,55 @@ class _Search:
             for plan, loss in losses.items():
                 self.choice.losses.setdefault(plan, []).append(loss)
 
-    def cheap(self, leaf: str) -> list[float | None]:
-        """Linear models and grown trees on all folds; penalties that are worth going on with."""
-        bases: list[float | None] = [] if leaf == "linear" else [None]
+    def cheap(self, leaf: str) -> list[Plan]:
+        """Linear models and grown trees on all folds; what is worth going on with.
+
+        A grown tree is the same on both sides. Linear models are not, and say whether the bent side
+        is worth anything more.
+        """
+        bases: list[Plan] = [] if leaf == "linear" else [Plan()]
         if leaf != "constant":
             self.judge(_Fold.linear, 0, None)
-            bases.append(self._best(lambda plan: True).penalty)
-        for penalty in bases:
-            self.judge(partial(_Fold.grown, penalty=penalty), 0, None)
+            linear = [self._best(lambda plan: True)]
+            self.judge(_Fold.linear, 0, None, bent=True)
+            best = self._best(lambda plan: True)
+            if self.choice.score(best) < _CLEARLY * self.choice.score(linear[0]):
+                linear.append(best)
+            else:
+                self.bent_folds = []
+            self._grow(linear)
+            bases.append(min(linear, key=lambda base: self._score_of(partial(_beside, base=base))))
+        self._grow([base for base in bases if base.penalty is None])
         return bases
 
-    def descend(self, bases: list[float | None]) -> None:
+    def _grow(self, bases: list[Plan]) -> None:
+        for base in bases:
+            self.judge(partial(_Fold.grown, penalty=base.penalty), 0, None, base.bent)
+
+    def descend(self, bases: list[Plan]) -> None:
         """Descent of grown trees: all on the first fold, the best two on the others."""
         far = _PROMISING * self._score_of(lambda plan: True)
-        near = [p for p in bases if self._score_of(lambda plan, p=p: plan.penalty == p) <= far]
-        plans = [plan for penalty in near for plan in self._worth_descending(penalty)]
+        near = [base for base in bases if self._score_of(partial(_beside, base=base)) <= far]
+        plans = [plan for base in near for plan in self._worth_descending(base)]
         for plan in plans:
-            self.judge(partial(_Fold.descended, plan=plan), 0, 1)
-        if len(self.folds) == 1:
-            return
+            self.judge(partial(_Fold.descended, plan=plan), 0, 1, plan.bent)
+        plans.sort(key=self._first_loss)
+        if plans and self.bent_folds:  # oblique cuts are others on the other side
+            other = replace(plans[0], bent=not plans[0].bent)
+            self.judge(partial(_Fold.descended, plan=other), 0, 1, other.bent)
+            plans = sorted([*plans, other], key=self._first_loss)
+        if len(self.folds) > 1:
+            for plan in plans[:2]:
+                self.judge(partial(_Fold.descended, plan=plan), 1, None, plan.bent)
 
-        def first(plan: Plan) -> float:
-            tried = [p for p in self.choice.losses if p.epochs and p.same_tree(plan)]
-            return min(self.choice.score(p, 1) for p in tried)
+    def _first_loss(self, plan: Plan) -> float:
+        """Loss of a descended plan on the first fold."""
+        tried = [p for p in self.choice.losses if p.epochs and p.same_tree(plan)]
+        return min(self.choice.score(p, 1) for p in tried)
 
-        for plan in sorted(plans, key=first)[:2]:
-            self.judge(partial(_Fold.descended, plan=plan), 1, None)
-
-    def _worth_descending(self, penalty: float | None) -> list[Plan]:
+    def _worth_descending(self, base: Plan) -> list[Plan]:
         """The best grown tree, and smaller ones: oblique cuts need fewer leaves."""
-        best = self._best(lambda plan: plan.penalty == penalty and plan.max_leaves > 1)
+        best = self._best(lambda plan: _beside(plan, base) and plan.max_leaves > 1)
         most = min(self.max_leaves or len(self.table), max(4, len(self.table) // 8))
         sizes = {min(best.max_leaves, _SIZES_DESCENDED, most), 16, 64}
         small = [size for size in sorted(sizes) if size <= most]
@@ -208,7 +230,7 @@ class _Search:
         like = replace(best, min_rows=min_rows, start=max(best.strength, 1.0))
         return [replace(like, max_leaves=size) for size in small]
 
-    def layers(self, penalty: float | None) -> None:
+    def layers(self, base: Plan) -> None:
         """Trees of random layers: short runs for the noise, a full one if it is promising.
 
         Short runs are plans of their own, which small and noisy tables may prefer.
@@ -216,24 +238,32 @@ class _Search:
         height = 8 if self.table.classification else 6
         if self.max_leaves is not None:
             height = min(height, int(np.log2(self.max_leaves)))
-        plan = Plan(penalty, max_depth=height)
+        plan = Plan(base.penalty, max_depth=height, bent=base.bent)
         epochs = layered_recipe(plan, self.table.classification).n_epochs(len(self.table))
+        loss, plan = self._short_layers(replace(plan, epochs=max(2, epochs // _SHORT)))
+        so_far = self.choice.score(self._best(lambda plan: True), self.layer_folds)
+        # Regression takes few steps, and its short runs say little about full ones.
+        if not self.table.classification or loss < _PROMISING * so_far:
+            self._judge_layers(replace(plan, epochs=epochs))
+
+    def _short_layers(self, plan: Plan) -> tuple[float, Plan]:
+        """The best noise, and the better side, after its loss."""
         best: tuple[float, Plan] | None = None
         for noise in _NOISES:
-            plan = replace(plan, noise=noise, epochs=max(2, epochs // _SHORT))
+            plan = replace(plan, noise=noise)
             loss = self._judge_layers(plan)
             if best is not None and loss >= best[0]:
                 break  # more noise would be worse still
             best = loss, plan
         assert best is not None
-        so_far = self.choice.score(self._best(lambda plan: True), self.layer_folds)
-        # Regression takes few steps, and its short runs say little about full ones.
-        if not self.table.classification or best[0] < _PROMISING * so_far:
-            self._judge_layers(replace(best[1], epochs=epochs))
+        if not self.bent_folds:
+            return best
+        other = replace(best[1], bent=not best[1].bent)
+        return min(best, (self._judge_layers(other), other), key=lambda pair: pair[0])
 
     def _judge_layers(self, plan: Plan) -> float:
         """Try a plan of layers; the best loss of its leaves."""
-        self.judge(partial(_Fold.layered, plan=plan), 0, self.layer_folds)
+        self.judge(partial(_Fold.layered, plan=plan), 0, self.layer_folds, plan.bent)
         tried = [p for p in self.choice.losses if p.same_tree(plan) and p.epochs == plan.epochs]
         return min(self.choice.score(p) for p in tried)
 
@@ -249,7 +279,7 @@ class _Search:
         # There may be no layers: where no column varies, none are tried.
         leader = self.choice.best(lambda plan: plan == best or plan.max_depth > 0, few)
         if len(self.choice.losses[leader]) < len(self.folds):
-            self.judge(partial(_Fold.layered, plan=leader), few, None)
+            self.judge(partial(_Fold.layered, plan=leader), few, None, leader.bent)
         best = self._best(lambda plan: True)
         self.choice.plan = best if self._says_something(best) else Plan()
         return self.choice
@@ -257,10 +287,15 @@ class _Search:
     def _says_something(self, best: Plan) -> bool:
         """Whether a plan beats a constant by more than chance: of many plans, one seems to."""
         constant = self.choice.losses.get(Plan(), [])
-        if len(constant) < _FOLDS[0][1]:  # only small tables have folds enough to tell
+        if len(constant) < _FOLDS_TO_TELL:  # only small tables have folds enough to tell
             return True
         gain = np.array(constant) - np.array(self.choice.losses[best])
         return bool(gain.mean() > 2.0 * gain.std(ddof=1) / np.sqrt(len(gain)))
+
+
+def _beside(plan: Plan, base: Plan) -> bool:
+    """Whether a plan is one beside the same linear function, or beside none."""
+    return plan.penalty == base.penalty and plan.bent == base.bent
 
 
 def choose(
@@ -296,40 +331,3 @@ def choose(
         search.descend(bases)
         search.layers(bases[0])
     return search.decide()
-
-
-def _parts(table: Table, repeats: np.ndarray, seed: int) -> list[tuple[Table, Table]]:
-    """Rows to train on and to judge by: some of five folds, over which classes are spread."""
-    random = np.random.default_rng([seed, 7])
-    copies = _copies(table, repeats)
-    row = np.repeat(np.arange(len(table)), copies)
-    order = row[random.permutation(len(row))]
-    if table.classification:
-        order = order[np.argsort(table.labels[order], kind="stable")]
-    count = next((folds for rows, folds in _FOLDS if len(table) < rows), 1)
-    parts = []
-    for start in range(count):
-        held = np.bincount(order[start::5], minlength=len(table))
-        if 0 < held.sum() < len(row):
-            parts.append((_part(table, 1.0 - held / copies), _part(table, held / copies)))
-    return parts or [(table, table)]  # a single row
-
-
-def _copies(table: Table, repeats: np.ndarray) -> np.ndarray:
-    """Parts of every row that folds may have: all its repetitions, or one.
-
-    Rows are distinct, so that one that is held out is gone with all its repetitions. Where the
-    same inputs come with several targets, as columns of few values make them, nothing would be
-    left to learn their shares from: those repetitions are spread, and so are all of a table of
-    next to no different rows. Others stay whole, or they would be judged by themselves.
-    """
-    _, group, size = np.unique(hash_rows(table.X), return_inverse=True, return_counts=True)
-    spread = (size[group] > 1) | (len(table) < _FEW_ROWS)
-    most = max(1.0, repeats.sum() / _MOST_COPIES)
-    return np.where(spread, np.maximum(np.rint(repeats / most), 1.0), 1.0).astype(np.int64)
-
-
-def _part(table: Table, share: np.ndarray) -> Table:
-    """The rows of which there is a share, with so much of their weight."""
-    part = table.take(share > 0)
-    return replace(part, weight=part.weight * share[share > 0])

@@ -75,6 +75,7 @@ class Descent:
         self.n_outputs = start.values.shape[1]
         self.classification, self.seed = classification, seed
         self.hidden = hidden_widths(start.depth, recipe.n_layers, recipe.hidden)
+        self.biases = recipe.layer_biases, recipe.output_bias
         layout = self.layout(recipe.batch_size)
         random = np.random.default_rng([seed, 0])
         self.parameters = Parameters.begin(draw_parameters(layout, start, random))
@@ -91,6 +92,7 @@ class Descent:
             self.start.right,
             self.start.depth,
             batch_rows,
+            *self.biases,
         )
 
     def begin(

@@ -2,6 +2,7 @@
 
     W_0 (width_0, d + 1)   its last column is the bias, as if every row ended in a constant 1
     W_i (width_i, width_{i-1}), then its bias, if it has one, for i = 1 .. L - 1
+    one number that is added to all outputs, if there is one
     slopes of linear leaves (leaves, outputs, d)
     values of leaves (leaves, outputs)
 
@@ -30,7 +31,10 @@ depend on the shape of a step and never on the number of threads."""
 
 
 class Layout(NamedTuple):
-    """Places and sizes; see the module docstring. `biases_at` is -1 for layers without one."""
+    """Places and sizes; see the module docstring.
+
+    `biases_at` is -1 for layers without one, and `output_bias_at` where outputs have none.
+    """
 
     n_features: int
     n_outputs: int
@@ -38,6 +42,7 @@ class Layout(NamedTuple):
     widths: np.ndarray
     weights_at: np.ndarray
     biases_at: np.ndarray
+    output_bias_at: int
     slopes_at: int
     leaves_at: int
     size: int
@@ -53,7 +58,7 @@ class Layout(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Scratch space of a step, shared by its threads but for `work` and `spare`, where each has a row.
+    """Scratch space of a step, shared by its threads; each has a row of `work` and of `spare`.
 
     A batch's rows `inputs`, its targets and weights; products of layers and their gradients;
     activations of layers (the last are the nodes') and their gradients; outputs of rows and the
@@ -86,8 +91,13 @@ def make_layout(
     right: np.ndarray,
     depth: int,
     batch_rows: int,
+    layer_biases: bool = False,
+    output_bias: bool = False,
 ) -> Layout:
-    """Layout for a tree of this topology, with hidden layers of these widths."""
+    """Layout for a tree of this topology, with hidden layers of these widths.
+
+    `layer_biases` and `output_bias` are as in `Recipe`.
+    """
     nodes, leaves = len(left), len(left) + 1
     widths = np.array([*(hidden if nodes else ()), nodes], dtype=np.int64)
     weights_at, biases_at, at, before = [], [], 0, n_features + 1
@@ -95,11 +105,11 @@ def make_layout(
         weights_at.append(at)
         at += int(width) * before
         # The first layer's bias is its last column; the last one's is the tree's own thresholds.
-        has_bias = 0 < i == len(widths) - 1
+        has_bias = i > 0 and (layer_biases or i == len(widths) - 1)
         biases_at.append(at if has_bias else -1)
         at += int(width) if has_bias else 0
         before = int(width)
-    slopes_at = at
+    slopes_at = at + output_bias
     leaves_at = slopes_at + (leaves * n_outputs * n_features if linear else 0)
     padded = -(-batch_rows // WIDTH) * WIDTH
     prefix = min(
@@ -115,6 +125,7 @@ def make_layout(
         widths=widths,
         weights_at=np.array(weights_at, dtype=np.int64),
         biases_at=np.array(biases_at, dtype=np.int64),
+        output_bias_at=at if output_bias else -1,
         slopes_at=slopes_at,
         leaves_at=leaves_at,
         size=leaves_at + leaves * n_outputs,
@@ -202,6 +213,8 @@ def leaf_arrays(layout: Layout, P: np.ndarray) -> tuple[np.ndarray, np.ndarray |
     """Values (leaves, outputs) and slopes (leaves, outputs, d) of leaves, in float64."""
     leaves = len(layout.left) + 1
     values = P[layout.leaves_at :].reshape(leaves, layout.n_outputs).astype(np.float64)
+    if layout.output_bias_at >= 0:
+        values += P[layout.output_bias_at]
     if not layout.linear:
         return values, None
     slopes = P[layout.slopes_at : layout.leaves_at].astype(np.float64)

@@ -61,6 +61,8 @@ class Plan:
     strength, learnt : float
         Pseudo-rows by which leaves lean on their ancestors; share of the leaf that descent has
         learnt in the final one.
+    bent : bool
+        Whether columns of long tails are bent (`tails`).
     """
 
     penalty: float | None = None
@@ -72,10 +74,11 @@ class Plan:
     strength: float = 0.0
     learnt: float = 0.0
     start: float = 1.0
+    bent: bool = False
 
     def same_tree(self, other: Plan) -> bool:
         """Whether both begin with the same tree, before descent and its leaves."""
-        fields = ("penalty", "max_leaves", "min_rows", "max_depth", "noise", "start")
+        fields = ("penalty", "max_leaves", "min_rows", "max_depth", "noise", "start", "bent")
         return all(getattr(self, name) == getattr(other, name) for name in fields)
 
     def __str__(self) -> str:
@@ -88,25 +91,34 @@ class Plan:
         if self.max_depth:
             layers = f"layers of height {self.max_depth}, noise {self.noise:g}"
             parts.append(f"{layers}, {self.epochs} epochs")
-        return " + ".join(parts) or "constant"
+        return (" + ".join(parts) or "constant") + (", long tails bent" if self.bent else "")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Standardised rows X (float32), targets (values, or classes one-hot) and weights."""
+    """Standardised rows X (float32), targets (values, or classes one-hot) and weights.
+
+    Where columns have long tails, `bent` has the rows with those columns bent.
+    """
 
     X: np.ndarray
     target: np.ndarray
     weight: np.ndarray
     classification: bool
+    bent: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.X)
 
     def take(self, rows: np.ndarray) -> Table:
         """Some of the rows."""
-        parts = self.X[rows], self.target[rows], self.weight[rows]
-        return Table(np.ascontiguousarray(parts[0]), parts[1], parts[2], self.classification)
+        X = np.ascontiguousarray(self.X[rows])
+        bent = None if self.bent is None else np.ascontiguousarray(self.bent[rows])
+        return Table(X, self.target[rows], self.weight[rows], self.classification, bent)
+
+    def side(self, bent: bool) -> Table:
+        """The rows as a plan takes them: as they are, or bent."""
+        return replace(self, X=self.bent) if bent and self.bent is not None else self
 
     @cached_property
     def labels(self) -> np.ndarray:
@@ -237,6 +249,7 @@ def layered_descent(beside: Beside, plan: Plan, seed: int) -> tuple[Descent, Rec
 
 def fit_plan(table: Table, plan: Plan, seed: int, n_threads: int = 1) -> ObliqueTree:
     """The plan's tree for all rows of a table."""
+    table = table.side(plan.bent)
     linear = None if plan.penalty is None else table.linear((plan.penalty,))[0]
     beside = Beside(table, linear)
     if plan.max_depth:

@@ -8,13 +8,12 @@ classification and one for all regression tasks (docs/decisions.md has the figur
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf, isfinite
-from numbers import Integral, Real
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dgtrees.errors import Problems
+from dgtrees.learn.recipe_checks import QUANTIZER_NAMES, TORCH_QUANTIZERS, check_recipe
 
 if TYPE_CHECKING:
     from dgtrees.learn.losses import Loss
@@ -27,65 +26,11 @@ __all__ = [
     "Recipe",
 ]
 
-TORCH_QUANTIZERS = ("lsq", "annealed")
-"""Of the paper's ablation: trained by `nn`, not by the compiled engine."""
-
-QUANTIZER_NAMES = ("sign", "scaled_sign", "margin", *TORCH_QUANTIZERS)
-
 POLISH_PASSES = 10
 """Passes of refine="polish" where a recipe has none of its own; few trees take more."""
 
-_ABOVE_0 = 5e-324
-
 _TRIED_ROWS = 500
 """With fewer rows, those held out are too few to tell one try from another."""
-
-_CHOICES = {
-    "quantizer": QUANTIZER_NAMES,
-    "path": ("sum", "product"),
-    "optimizer": ("adamw", "rmsprop", "sgd"),
-    "schedule": ("cosine", "constant"),
-    "anneal_schedule": ("linear", "log"),
-    "scaling": ("standard", "absolute"),
-    "start": ("random", "pair"),
-}
-
-# Whether a whole number, the least value, and the value it must stay below.
-_RANGES = {
-    "n_layers": (True, 1, inf),
-    "softmax_scale": (False, _ABOVE_0, inf),
-    "anneal_start": (False, _ABOVE_0, inf),
-    "anneal_stop": (False, _ABOVE_0, inf),
-    "local_after": (False, 0, inf),
-    "learning_rate": (False, _ABOVE_0, inf),
-    "leaf_learning_rate": (False, _ABOVE_0, inf),
-    "reference_features": (True, 1, inf),
-    "reference_rows": (True, 1, inf),
-    "momentum": (False, 0, 1),
-    "weight_decay": (False, 0, inf),
-    "restarts": (True, 0, inf),
-    "clip": (False, 0, inf),
-    "batch_size": (True, 1, inf),
-    "min_batches": (True, 1, inf),
-    "epochs": (True, 1, inf),
-    "steps": (True, 1, inf),
-    "min_epochs": (True, 1, inf),
-    "max_epochs": (True, 1, inf),
-    "max_steps": (True, 1, inf),
-    "l1": (False, 0, inf),
-    "l2": (False, 0, inf),
-    "input_noise": (False, 0, inf),
-    "relative_noise": (False, 0, inf),
-    "label_smoothing": (False, 0, 1),
-    "averaging": (False, 0, 1),
-    "select_after": (False, 0, 1),
-    "tries": (True, 1, inf),
-    "max_tried_steps": (True, 1, inf),
-    "patience": (True, 1, inf),
-    "refit_strength": (False, 0, inf),
-    "polish": (True, 0, inf),
-}
-_OPTIONAL = {"reference_features", "reference_rows", "epochs", "patience", "refit_strength"}
 
 
 @dataclass(frozen=True)
@@ -96,6 +41,9 @@ class Recipe:
     ----------
     n_layers, hidden
         Linear layers whose product gives the node weights, and their widths.
+    layer_biases, output_bias
+        A bias of every linear layer, not only of the first and the last; one number that is learnt
+        for all leaves and outputs together. Both are multiplied out, or added, when training ends.
     quantizer, path, softmax_scale
         The hard decision and its soft derivative, see `TrainableTree`.
     anneal_start, anneal_stop, anneal_schedule
@@ -107,9 +55,10 @@ class Recipe:
     loss
         A name of `losses.LOSSES` or a callable(prediction, target) on tensors; None takes
         cross-entropy for classification and squared error for regression.
-    optimizer, learning_rate, leaf_learning_rate, momentum, weight_decay
+    optimizer, learning_rate, leaf_learning_rate, momentum, epsilon, weight_decay
         "adamw", "rmsprop" or "sgd". Leaves learn at their own rate. Momentum is RMSprop's and
-        SGD's. Weight decay is on node weights only (decoupled for "adamw").
+        SGD's; epsilon is what RMSprop and AdamW add to the size of gradients before they divide
+        by it. Weight decay is on node weights only (decoupled for "adamw").
     reference_features
         Rows with more features than this learn more slowly, by the square root of how many times
         more, because a step then moves the activations further; and bear more noise, by the same
@@ -117,8 +66,9 @@ class Recipe:
     reference_rows
         Where there are more rows than this, noise has less to guard against: it shrinks as they
         grow in number, and the nodes' rate by the fourth root. None for no such correction.
-    schedule, restarts
-        "cosine" goes from the rate to zero, `restarts` times again from the start; or "constant".
+    schedule, restarts, least_rate
+        "cosine" goes from the rate to `least_rate` times it, `restarts` times again from the start;
+        or "constant".
     clip
         Largest norm of the gradient, 0 for no clipping.
     batch_size, min_batches
@@ -126,15 +76,19 @@ class Recipe:
     epochs, steps, min_epochs, max_epochs, max_steps
         Passes over the data. With epochs=None about `steps` updates are made, in at least
         `min_epochs` and at most `max_epochs` passes, but no more than `max_steps` updates.
-    l1, l2
-        Penalties on the absolute or squared weights of all linear layers.
+    l1, l2, penalize_biases
+        Penalties on the absolute or squared weights of all linear layers, and on their biases too.
     scaling
         What a feature is divided by before training: "standard" its standard deviation;
         "absolute" its mean absolute deviation (as a normal distribution's standard deviation),
         where that is smaller, so that a few extreme values do not hide the rest.
+    target_scaling
+        What targets of regression are for training: "standard" with mean 0 and deviation 1, or
+        "range", from 0 to 1.
     start
-        Where training sets out from (`learn.starts`): "random" nodes, or "pair", nodes that
-        separate unlike rows, from which trees of many leaves need fewer steps.
+        Where training sets out from (`learn.starts`): "random" nodes, "uniform", the same with
+        the paper's first leaves, or "pair", nodes that separate unlike rows, from which trees of
+        many leaves need fewer steps.
     input_noise, relative_noise
         Standard deviation of Gaussian noise on the standardised inputs while training, and what is
         added to it in proportion to the size of a value: extreme values come with much, so that no
@@ -164,6 +118,8 @@ class Recipe:
 
     n_layers: int = 1
     hidden: int | str | tuple[int, ...] = "paper"
+    layer_biases: bool = False
+    output_bias: bool = False
     quantizer: str = "sign"
     path: str = "sum"
     softmax_scale: float = 1.0
@@ -178,9 +134,11 @@ class Recipe:
     reference_features: int | None = None
     reference_rows: int | None = None
     momentum: float = 0.0
+    epsilon: float = 1e-8
     weight_decay: float = 0.0
     schedule: str = "cosine"
     restarts: int = 0
+    least_rate: float = 0.0
     clip: float = 0.0
     batch_size: int = 128
     min_batches: int = 1
@@ -191,7 +149,9 @@ class Recipe:
     max_steps: int = 30_000
     l1: float = 0.0
     l2: float = 0.0
+    penalize_biases: bool = False
     scaling: str = "standard"
+    target_scaling: str = "standard"
     start: str = "random"
     input_noise: float = 0.0
     relative_noise: float = 0.0
@@ -205,27 +165,7 @@ class Recipe:
     polish: int = 0
 
     def __post_init__(self) -> None:
-        problems = Problems()
-        for name, allowed in _CHOICES.items():
-            given = getattr(self, name)
-            problems.require(
-                given in allowed, f"{name} must be one of {', '.join(allowed)}, got {given!r}"
-            )
-        for name, (whole, least, below) in _RANGES.items():
-            value = getattr(self, name)
-            if value is None and name in _OPTIONAL:
-                continue
-            kind = Integral if whole else Real
-            known = isinstance(value, kind) and not isinstance(value, bool) and isfinite(value)
-            number = "a whole number" if whole else "a number"
-            # A strict bound is written as the smallest number above it.
-            bound = "above 0" if least == _ABOVE_0 else f"of at least {least}"
-            limit = "" if below == inf else f" and below {below}"
-            problems.require(
-                known and least <= value < below,
-                f"{name} must be {number} {bound}{limit}, got {value!r}",
-            )
-        problems.settle()
+        check_recipe(self)
 
     def node_rate(self, rows: int, features: int) -> float:
         """Learning rate of the nodes for so many rows of so many features.
@@ -267,7 +207,8 @@ class Recipe:
         if self.schedule == "constant":
             return np.ones_like(done)
         cycle = (done * (self.restarts + 1)) % 1.0
-        return 0.5 * (1.0 + np.cos(np.pi * cycle))
+        cosine = 0.5 * (1.0 + np.cos(np.pi * cycle))
+        return self.least_rate + (1.0 - self.least_rate) * cosine
 
     def for_try(self, number: int) -> Recipe:
         """The recipe of one of several tries: every other one of a pair start begins at random."""
@@ -306,6 +247,13 @@ _PAPER = Recipe(
     leaf_learning_rate=1e-2,
     restarts=3,
     clip=1e-2,
+    # Not in the paper's text: its authors' program has them.
+    layer_biases=True,
+    penalize_biases=True,
+    epsilon=1e-5,
+    least_rate=1e-2,
+    start="uniform",
+    target_scaling="range",
 )
 
 _REGRESSION = Recipe(
@@ -358,6 +306,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
             _REGRESSION, local_after=1.0, relative_noise=0.05, refit_strength=None
         ),
     },
-    "paper": {"classification": _PAPER, "regression": _PAPER},
+    # The one number makes no difference to the probabilities of classes.
+    "paper": {"classification": _PAPER, "regression": replace(_PAPER, output_bias=True)},
 }
 """Presets by name and task. The paper's are completed by n_layers (1 or 3), l1 or l2, momentum."""

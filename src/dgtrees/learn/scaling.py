@@ -8,7 +8,7 @@ import numpy as np
 
 from dgtrees.learn.processes import ALONE, Processes
 
-__all__ = ["moments", "streamed_moments"]
+__all__ = ["moments", "streamed_moments", "streamed_range"]
 
 
 def moments(
@@ -63,6 +63,22 @@ def streamed_moments(
     # Any row will do for a constant column, as long as all processes take the same.
     center = np.where(constant, processes.max(first) / unit, center)
     return center * unit, np.where(constant, 0.0, spread * unit)
+
+
+def streamed_range(
+    parts: Iterable[tuple[np.ndarray, np.ndarray]], processes: Processes
+) -> tuple[np.ndarray, np.ndarray]:
+    """Least value of every column and its range, 0 for columns that do not vary.
+
+    Rows of no weight do not count. Parameters as of `streamed_moments`.
+    """
+    least, most = [], []
+    for values, weight in parts:
+        present = values[weight > 0].astype(np.float64)
+        least.append(present.min(axis=0, initial=np.inf))
+        most.append(present.max(axis=0, initial=-np.inf))
+    low = -processes.max(-np.min(least, axis=0))
+    return low, processes.max(np.max(most, axis=0)) - low
 
 
 def _first_look(

@@ -26,9 +26,11 @@ class Settings(NamedTuple):
     relative_noise: Any
     optimizer: int
     momentum: float
+    epsilon: float
     weight_decay: float
     l1: float
     l2: float
+    penalize_biases: bool
     clip: float
     penalized: bool
     averaging: float
@@ -57,9 +59,11 @@ def settings_of(
         relative_noise=np.float32(recipe.relative_noise),
         optimizer=OPTIMIZERS[recipe.optimizer],
         momentum=float(recipe.momentum),
+        epsilon=float(recipe.epsilon),
         weight_decay=float(recipe.weight_decay),
         l1=float(recipe.l1),
         l2=float(recipe.l2),
+        penalize_biases=bool(recipe.penalize_biases),
         clip=float(recipe.clip),
         penalized=bool(recipe.l1 or recipe.l2 or recipe.clip),
         averaging=float(recipe.averaging),

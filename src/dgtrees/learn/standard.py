@@ -1,11 +1,14 @@
-"""Standard: features, and targets of regression, with mean 0 and deviation 1; and the way back."""
+"""Standard: features, and targets of regression, with mean 0 and deviation 1; and the way back.
+
+Targets may be scaled to the range from 0 to 1 instead.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dgtrees.learn.processes import ALONE, Processes
-from dgtrees.learn.scaling import streamed_moments
+from dgtrees.learn.scaling import streamed_moments, streamed_range
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
 
@@ -20,7 +23,7 @@ class Standard:
     first : Examples
     n_classes : int
         0 for regression.
-    scaling : str
+    scaling, target_scaling : str
         As in `Recipe`.
     processes : Processes
         Those that have the rows together.
@@ -32,6 +35,7 @@ class Standard:
         n_classes: int,
         scaling: str = "standard",
         processes: Processes = ALONE,
+        target_scaling: str = "standard",
     ) -> None:
         self.n_classes = n_classes
         self.outputs = n_classes or first.y.shape[1]
@@ -42,7 +46,11 @@ class Standard:
         self.y_center, self.y_scale = np.zeros(self.outputs), np.ones(self.outputs)
         if not n_classes:
             values = processes.parts(first, lambda rows: (rows.y, rows.weight))
-            self.y_center, self.y_scale = streamed_moments(values, "standard", processes)
+            self.y_center, self.y_scale = (
+                streamed_range(values, processes)
+                if target_scaling == "range"
+                else streamed_moments(values, "standard", processes)
+            )
 
     def inputs(self, X: np.ndarray) -> np.ndarray:
         """Standardised features, (rows, d)."""

@@ -2,7 +2,8 @@
 
 A start is one function that returns a `Start`, from standardised rows if it looks at them:
 
-* random: a complete tree with random nodes, drawn layer by layer;
+* random: a complete tree with random nodes, drawn layer by layer, and small random leaves; these
+  may be uniform within one over the square root of their number, as the paper's authors have them;
 * pair: a complete tree whose nodes separate two of their rows that differ in the target, halving
   their rows at the median. Trees of many classes and leaves then learn in half of the steps;
 * grown (`learn.grown`): a best-first axis-parallel tree on a topology of its own.
@@ -51,10 +52,18 @@ class Start:
     bias: np.ndarray | None = None
 
 
-def random_start(max_depth: int, n_outputs: int, random: np.random.Generator) -> Start:
+def random_start(
+    max_depth: int, n_outputs: int, random: np.random.Generator, uniform: bool = False
+) -> Start:
     """A complete tree with random nodes and small random leaves."""
     left, right = child_pointers(max_depth)
-    values = 0.1 * random.standard_normal((n_leaves(max_depth), n_outputs))
+    leaves = n_leaves(max_depth)
+    bound = leaves**-0.5
+    values = (
+        random.uniform(-bound, bound, (leaves, n_outputs))
+        if uniform
+        else 0.1 * random.standard_normal((leaves, n_outputs))
+    )
     return Start(left, right, max_depth, values)
 
 

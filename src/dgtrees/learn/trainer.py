@@ -64,7 +64,7 @@ class Trainer:
     ) -> None:
         self.recipe, self.n_classes, self.seed = recipe, n_classes, seed
         self.processes = processes
-        self.standard = Standard(first, n_classes, recipe.scaling, processes)
+        self.standard = Standard(first, n_classes, recipe.scaling, processes, recipe.target_scaling)
         outputs = self.standard.outputs
         width = first.X.shape[1]
         self.max_depth = max_depth
@@ -81,8 +81,9 @@ class Trainer:
     def _start(self, first: Examples, outputs: int) -> Start:
         random = np.random.default_rng([self.seed, 1])
         # Processes that train together begin alike, and none of them has all rows.
-        if self.recipe.start == "random" or self.processes is not ALONE:
-            return random_start(self.max_depth, outputs, random)
+        if self.recipe.start != "pair" or self.processes is not ALONE:
+            uniform = self.recipe.start == "uniform"
+            return random_start(self.max_depth, outputs, random, uniform)
         X, target, weight = self._prepare(first)
         return pair_start(X, target, weight, self.max_depth, self.n_classes > 0, random)
 

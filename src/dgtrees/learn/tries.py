@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from dgtrees.learn.result import Callback, TrainingResult
+from dgtrees.learn.run import Run
 from dgtrees.learn.trainer import Trainer
 from dgtrees.tables.examples import Examples
 
@@ -21,6 +22,9 @@ __all__ = ["best_of_tries"]
 
 _RECENT = 0.2
 """Share of the epochs so far whose mean validation loss decides which try goes on."""
+
+_LEGS = 4
+"""Parts of the way to half-time, so that three tries keep two threads busy to the end."""
 
 
 def best_of_tries(
@@ -36,12 +40,25 @@ def best_of_tries(
     watch = _Watch(callbacks, len(trainers) * half + n_epochs - half)
     runs = [trainer.begin(train, validation, callbacks=(watch,)) for trainer in trainers]
     if half:
-        with ThreadPoolExecutor(min(n_threads, len(runs))) as pool:
-            list(pool.map(lambda run: run.advance(half), runs))
+        _advance_all(runs, half, min(n_threads, len(runs)))
     losses = [_recent(run.result) for run in runs]
     chosen = int(np.argmin(losses))
     result = trainers[chosen].end(runs[chosen].advance(n_threads=n_threads))
     return trainers[chosen], result
+
+
+def _advance_all(runs: list[Run], until: int, n_threads: int) -> None:
+    """All runs go so far, in several legs: with as many as threads, the last one would be alone."""
+    locks = [threading.Lock() for _ in runs]
+    legs = [until * (leg + 1) // _LEGS for leg in range(_LEGS)]
+
+    def advance(task: tuple[int, int]) -> None:
+        leg, run = task
+        with locks[run]:
+            runs[run].advance(leg)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(advance, [(leg, run) for leg in legs for run in range(len(runs))]))
 
 
 def _recent(result: TrainingResult) -> float:

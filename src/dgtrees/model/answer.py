@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -43,15 +44,26 @@ class Classes:
     ----------
     labels : ndarray of shape (classes,)
         In the order of the outputs.
+    factors : ndarray of shape (classes,), optional
+        Class weights. Outputs know nothing of them; which class is predicted does: that of the
+        largest probability times factor.
+    shares : bool
+        Whether outputs are probabilities, and not scores.
     """
 
     labels: np.ndarray
+    factors: np.ndarray | None = None
+    shares: bool = False
 
     bounds: ClassVar[Bounds | None] = None
     task: ClassVar[str] = "classification"
     onnx_output: ClassVar[str] = "probabilities"
     c_outputs: ClassVar[str] = "Probability of every class"
-    c_best: ClassVar[str] = "likeliest class"
+
+    @property
+    def c_best(self) -> str:
+        """What the class that is predicted is called in C."""
+        return "likeliest class" if self.factors is None else "class that class weights make best"
 
     @property
     def names(self) -> list[str]:
@@ -63,8 +75,23 @@ class Classes:
         """Outputs of a leaf."""
         return len(self.labels)
 
+    @cached_property
+    def emphasis(self) -> np.ndarray | None:
+        """What class weights add to scores before the largest is taken; None without any."""
+        return None if self.factors is None else np.log(self.factors)
+
+    @property
+    def weighing(self) -> tuple[str, np.ndarray] | None:
+        """What to do with outputs before the largest is taken: "+" or "*", and by what."""
+        if self.factors is None or self.emphasis is None:
+            return None
+        return ("*", self.factors) if self.shares else ("+", self.emphasis)
+
     def predict(self, outputs: np.ndarray) -> Any:
-        """The likeliest class."""
+        """The likeliest class, or the one that class weights make the best."""
+        if self.weighing is not None:
+            by, numbers = self.weighing
+            outputs = outputs * numbers if by == "*" else outputs + numbers
         return self.labels[outputs.argmax(axis=-1)]
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
@@ -77,7 +104,8 @@ class Classes:
             raise StateError(
                 f"classes of type {self.labels.dtype} cannot be saved: use strings or numbers"
             )
-        return {"classes": self.labels.tolist(), "classes_dtype": self.labels.dtype.str}
+        factors = {} if self.factors is None else {"class_factors": self.factors.tolist()}
+        return {"classes": self.labels.tolist(), "classes_dtype": self.labels.dtype.str, **factors}
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> Classes:
@@ -94,7 +122,12 @@ class Classes:
                 raise ValueError(f"classes must fit {dtype}, got {shown(labels)}")
             # Room that no label needs is kept up to a point: files must not ask for memory.
             dtype = f"<U{min(int(size), max(longest, _ROOM))}"
-        return cls(np.array(labels, dtype=np.dtype(dtype)))
+        factors = header.get("class_factors")
+        if factors is not None and len(factors) != len(labels):
+            raise ValueError(f"class_factors must be {len(labels)} numbers, got {shown(factors)}")
+        known = None if factors is None else np.array(factors, dtype=np.float64)
+        shares = header.get("combine") == "softmax"
+        return cls(np.array(labels, dtype=np.dtype(dtype)), known, shares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +148,8 @@ class Values:
 
     labels: ClassVar[None] = None
     names: ClassVar[None] = None
+    emphasis: ClassVar[None] = None
+    weighing: ClassVar[None] = None
     task: ClassVar[str] = "regression"
     onnx_output: ClassVar[str] = "variable"
     c_outputs: ClassVar[str] = "Predicted values"
@@ -168,6 +203,8 @@ class Actions:
 
     bounds: ClassVar[Bounds | None] = None
     names: ClassVar[None] = None
+    emphasis: ClassVar[None] = None
+    weighing: ClassVar[None] = None
     task: ClassVar[str] = "actions"
     onnx_output: ClassVar[str] = "scores"
     c_outputs: ClassVar[str] = "Score of every action"

@@ -16,9 +16,9 @@ import numpy as np
 
 from dgtrees.model import c_encoding
 from dgtrees.model import c_source as source
-from dgtrees.model.model import Model, model_of
+from dgtrees.model.model import Model, ModelLike, model_of
 from dgtrees.model.text import on_one_line
-from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, UNUSED
+from dgtrees.tables.encoding import CATEGORY, DATE, UNUSED
 from dgtrees.tables.frames import MISSING
 from dgtrees.writing import check_target, whole_file
 
@@ -29,15 +29,15 @@ _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 
 
 def export_c(
-    model: Any, path: str | os.PathLike[str] | None = None, *, name: str | None = None
+    model: ModelLike, path: str | os.PathLike[str] | None = None, *, name: str | None = None
 ) -> tuple[str, str]:
     """A fitted model as C99 that allocates nothing and depends on nothing.
 
     The functions are ``NAME_apply`` (leaf), ``NAME_predict`` (probabilities, scores or values),
     ``NAME_label`` (number of the class or action) and the same for many rows; the header explains
     them and the columns of a row. With ``-DNAME_MAIN`` the source is a program that reads rows
-    from standard input. Only probabilities of linear leaves need the mathematical library
-    (``-lm``), and may differ from Python's in the last digit.
+    from standard input. Only bent columns and probabilities of linear leaves need the mathematical
+    library (``-lm``); the latter may differ from Python's in the last digit.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def export_c(
     return texts
 
 
-def c_texts(model: Any, name: str, file: str) -> tuple[str, str]:
+def c_texts(model: ModelLike, name: str, file: str) -> tuple[str, str]:
     """Source and header, for files called `file` .c and .h."""
     if not _IDENTIFIER.fullmatch(name):
         raise ValueError(
@@ -112,6 +112,8 @@ def _header(parts: Model, name: str, file: str) -> str:
             "the leaves that\nPython gives, and probabilities that may differ in the last digit, "
             "because exp() does.\nLink with -lm."
         )
+    elif c_encoding.has_bent(parts.columns):
+        same = f"{same} Link with\n-lm, for sqrt()."
     about = [
         f"{file}.h: {parts.kind}, written by dgtrees.",
         "",
@@ -181,7 +183,8 @@ def _comment(lines: Iterable[str]) -> str:
 
 def _source(parts: Model, name: str, file: str) -> str:
     code = [f'#include "{file}.h"', "#include <float.h>", "#include <string.h>"]
-    code += ["#include <math.h>"] if _needs_exp(parts) else []
+    roots = c_encoding.has_bent(parts.columns)
+    code += ["#include <math.h>"] if roots or _needs_exp(parts) else []
     code += ["", source.FLAGS, f"#define @_WIDTH {parts.forest.n_features}", ""]
     pieces = "\n".join(_functions(parts))
     text = "\n".join([*code, "$numbers", pieces])
@@ -191,13 +194,12 @@ def _source(parts: Model, name: str, file: str) -> str:
 
 def _functions(parts: Model) -> list[str]:
     columns = parts.columns
-    encode = source.ENCODE
     if not columns:
         encode = source.AS_THEY_ARE
-    elif all(column.kind == NUMBER and not column.indicator for column in columns):
+    elif c_encoding.does_with_less(columns):
         encode = source.FILL
-    elif c_encoding.is_needed(columns):
-        encode = c_encoding.ENCODE
+    else:
+        encode = c_encoding.encoder_code(columns)
     code = [source.DOT, encode]
     code += [source.CATEGORY] if _has_categories(parts) else []
     votes = parts.linear and parts.forest.combine == "vote"
@@ -212,13 +214,22 @@ def _functions(parts: Model) -> list[str]:
     else:
         then = "    @_softmax(out);\n" if parts.scores_to_shares else ""
         code.append(source.PREDICT.replace("$then", then))
-    code += [source.LABEL] if parts.answer.labels is not None else []
+    if parts.answer.labels is not None:
+        code.append(source.LABEL.replace("$weigh", _weighing(parts)))
     row = "X + i * @_COLUMNS"
     apply = f"        leaves[i] = @_apply({row});\n"
     if not parts.alone:
         apply = f"        @_apply({row}, leaves + i * @_TREES);\n"
     code.append(source.MANY_ROWS.replace("$apply", apply))
     return [*code, _main(parts)]
+
+
+def _weighing(parts: Model) -> str:
+    """What class weights do to outputs before the largest is taken."""
+    if parts.answer.weighing is None:
+        return ""
+    sign, _ = parts.answer.weighing
+    return f"    for (int k = 0; k < @_OUTPUTS; k++)\n        out[k] {sign}= @_emphasis[k];\n"
 
 
 def _adding(parts: Model) -> str:
@@ -270,6 +281,8 @@ def _numbers(parts: Model, name: str, code: str) -> str:
         arrays["slopes"] = _stacked(parts, "leaf_weights")
     elif parts.scores_to_shares:
         arrays["shares"] = parts.leaf_shares
+    if parts.answer.weighing is not None:
+        arrays["emphasis"] = parts.answer.weighing[1]
     if forest.bounds is not None:
         arrays["low"], arrays["high"] = forest.bounds
     columns = parts.columns

@@ -1,7 +1,6 @@
-"""C that encodes rows with dates, target statistics and columns that are not used.
+"""C that encodes rows of any columns; numbers without indicators do with less (`c_source.FILL`).
 
-Models of numbers and of categories with columns of their own do with less (`c_source.ENCODE`). In a
-row of numbers, a date is its seconds since 1970-01-01 00:00.
+In a row of numbers, a date is its seconds since 1970-01-01 00:00.
 """
 
 from __future__ import annotations
@@ -10,14 +9,48 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dgtrees.tables.bending import FARTHEST, POWER, ROOTS
 from dgtrees.tables.dates import PARTS
 from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, UNUSED, Column
 
-__all__ = ["ENCODE", "READ_CATEGORY", "encoding_arrays", "is_needed"]
+__all__ = ["READ_CATEGORY", "does_with_less", "encoder_code", "encoding_arrays", "has_bent"]
 
 _KINDS = (NUMBER, CATEGORY, DATE, UNUSED)
 
-ENCODE = """\
+_REACH = """\
+/* What lies beyond the reach of training is taken for its end. */
+static double @_within(int column, double x)
+{
+    x = x < @_reach[column][0] ? @_reach[column][0] : x;
+    return x > @_reach[column][1] ? @_reach[column][1] : x;
+}
+
+"""
+
+_BEND = f"""\
+/* Numbers of long tails: a soft logarithm. */
+static double @_bent(int column, double x)
+{{
+    double z, root;
+    int i;
+    if (@_bend[column][1] == 0.0)
+        return x;
+    z = (x - @_bend[column][0]) / @_bend[column][1];
+    root = z < 0.0 ? -z : z;
+    root = (root < {FARTHEST} ? root : {FARTHEST}) + 1.0;
+    for (i = 0; i < {ROOTS}; i++)
+        root = sqrt(root);
+    root = (root - 1.0) * {POWER};
+    return z < 0.0 ? -root : root;
+}}
+
+"""
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+_NUMBER = "missing ? @_median[i] : x[i]"
+
+_DATE = """\
 /* The largest whole number that is at most a / b. */
 static double @_quotient(double a, double b)
 {
@@ -49,7 +82,9 @@ static double *@_date(int column, double seconds, double *to)
         *to++ = missing;
     return to;
 }
+"""
 
+_ENCODE = """\
 /* Numbers: the median for a missing value, and an indicator where the column has one.
    Categories: a column of 0 and 1 for each, one for all others where the column has one, and means
    that tell those apart. Columns that are not used take no room. */
@@ -72,13 +107,15 @@ static const double *@_encoded(const double *x, double *room)
                 *to++ = j == own;
             for (j = 0; j < @_mean_count[i]; j++)
                 *to++ = @_means[@_first_mean[i] + code * @_mean_count[i] + j];
-        } else if (@_kind[i] == 2) {
-            to = @_date(i, x[i], to);
-        }
+        }$date
     }
     return room;
 }
 """
+
+_DATE_BRANCH = """ else if (@_kind[i] == 2) {
+            to = @_date(i, x[i], to);
+        }"""
 
 READ_CATEGORY = """\
     if (@_categories[column] >= 0) {
@@ -94,13 +131,31 @@ READ_CATEGORY = """\
 """
 
 
-def is_needed(columns: Sequence[Column]) -> bool:
-    """Whether the shorter code cannot encode these columns."""
-    return any(column.kind in (DATE, UNUSED) or column.outputs for column in columns)
+def does_with_less(columns: Sequence[Column]) -> bool:
+    """Whether these are numbers that are only to be filled."""
+    changed = any(column.indicator or column.reach or column.bent for column in columns)
+    return not changed and all(column.kind == NUMBER for column in columns)
+
+
+def encoder_code(columns: Sequence[Column]) -> str:
+    """The code that encodes a row of these columns; bent ones need the mathematical library."""
+    number, before = _NUMBER, ""
+    if any(column.reach for column in columns):
+        number, before = f"@_within(i, {number})", _REACH
+    if has_bent(columns):
+        number, before = f"@_bent(i, {number})", before + _BEND
+    dated = any(column.kind == DATE for column in columns)
+    code = _ENCODE.replace("$date", _DATE_BRANCH if dated else "").replace(_NUMBER, number)
+    return before + (f"{_DATE}\n{code}" if dated else code)
+
+
+def has_bent(columns: Sequence[Column]) -> bool:
+    """Whether numbers of long tails are bent."""
+    return any(column.bent for column in columns)
 
 
 def encoding_arrays(columns: Sequence[Column]) -> dict[str, np.ndarray]:
-    """What `ENCODE` looks up, besides what `c` writes for every model."""
+    """What that code looks up, besides what `c` writes for every model."""
     used = [[part in column.parts for part in PARTS] for column in columns]
     medians = [dict(zip(column.parts, column.medians, strict=True)) for column in columns]
     means = [np.ravel(column.means) for column in columns]
@@ -112,6 +167,8 @@ def encoding_arrays(columns: Sequence[Column]) -> dict[str, np.ndarray]:
         "mean_count": np.array([len(column.outputs) for column in columns]),
         "first_mean": np.cumsum([0, *sizes[:-1]]),
         "means": np.concatenate([*means, np.zeros(1)]),  # C has no empty arrays
+        "reach": np.array([column.reach or (-_LARGEST, _LARGEST) for column in columns]),
+        "bend": np.array([column.bent or (0.0, 0.0) for column in columns]),
         "part_used": np.array(used, dtype=int),
         "part_median": np.array([[m.get(part, 0.0) for part in PARTS] for m in medians]),
     }

@@ -16,7 +16,6 @@ __all__ = [
     "CATEGORY",
     "CLIP",
     "DOT",
-    "ENCODE",
     "FILL",
     "FLAGS",
     "LABEL",
@@ -95,30 +94,6 @@ static const double *@_encoded(const double *x, double *room)
         return x;
     for (i = 0; i < @_COLUMNS; i++)
         room[i] = x[i] != x[i] ? @_median[i] : x[i];
-    return room;
-}
-"""
-
-ENCODE = """\
-/* Numbers: the median for a missing value, and an indicator where the column has one.
-   Categories: a column of 0 and 1 for each, and one for all others where the column has one. */
-static const double *@_encoded(const double *x, double *room)
-{
-    double *to = room;
-    int i, j;
-    for (i = 0; i < @_COLUMNS; i++) {
-        int missing = x[i] != x[i];
-        if (@_categories[i] < 0) {
-            *to++ = missing ? @_median[i] : x[i];
-            if (@_width[i] == 2)
-                *to++ = missing;
-        } else {
-            int known = !missing && x[i] >= 0.0 && x[i] < @_categories[i];
-            int code = missing ? @_missing[i] : known ? (int)x[i] : @_categories[i];
-            for (j = 0; j < @_width[i]; j++)
-                *to++ = j == code;
-        }
-    }
     return room;
 }
 """
@@ -252,7 +227,7 @@ int @_label(const double *x)
 {
     double room[@_WIDTH], out[@_OUTPUTS];
     @_outputs(@_encoded(x, room), out);
-    return @_best(out);
+$weigh    return @_best(out);
 }
 """
 

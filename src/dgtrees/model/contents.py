@@ -9,8 +9,9 @@ import numpy as np
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
 from dgtrees.model.answer import Actions, Classes, Values, answer_from
+from dgtrees.model.facts import Facts
 from dgtrees.model.header import check_arrays
-from dgtrees.model.model import Facts, Model, forest_of
+from dgtrees.model.model import Model, forest_of
 from dgtrees.schema import shown
 from dgtrees.tables.encoder import Encoder
 

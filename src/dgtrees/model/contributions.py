@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dgtrees.model.model import Model, model_of
+from dgtrees.model.model import Model, ModelLike, model_of
 from dgtrees.tree.leaf import move_from, outputs_at
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.topology import means_below, position
@@ -72,7 +72,7 @@ class Contributions:
 
 
 def contributions(
-    model: Any,
+    model: ModelLike,
     X: ArrayLike,
     *,
     background: ArrayLike | None = None,

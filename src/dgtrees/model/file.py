@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
 from collections.abc import Sequence
 from math import prod
@@ -54,7 +55,9 @@ _NEEDED = (*_BY_NODE, "leaf_values")
 _DTYPES: dict[str, np.dtype] = {"<f8": np.dtype("<f8"), "<i4": np.dtype("<i4")}
 
 
-def write(path: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def write(
+    path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> None:
     """Write a model file; an existing file is replaced only once the new one is complete."""
     from dgtrees import __version__
 
@@ -77,7 +80,7 @@ def write(path: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> N
         stream.write(body)
 
 
-def read(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Header and arrays of a model file, checked."""
     start, body = _parts_of(Path(path))
     if start[: len(MAGIC)] != MAGIC:

@@ -14,6 +14,7 @@ from typing import Any
 
 from dgtrees.errors import ModelFileError
 from dgtrees.schema import (
+    ABOVE_0,
     Check,
     any_name,
     choice,
@@ -60,6 +61,9 @@ _CLASSES = {
     "classes": items(plain, least=1),
     "classes_dtype": text(r"[<>|=]?[biufUO]\d{0,9}"),
 }
+_SINCE: dict[str, Check] = {"class_factors": items(number(ABOVE_0), least=1)}
+"""Fields that files of classes have only where they say something."""
+
 _VALUES = {
     "single_output": flag,
     "outputs": whole(1, 2**31 - 1),
@@ -148,7 +152,9 @@ def check_header(header: Any) -> None:
         _FILE[name](header[name], name)
     kind = header.get("kind")
     if isinstance(kind, str) and kind in HEADERS:
-        record(HEADERS[kind])(header, "header")
+        since = _SINCE if "classes" in HEADERS[kind] else {}
+        said = {name: check for name, check in since.items() if name in header}
+        record(HEADERS[kind] | said)(header, "header")
 
 
 def check_arrays(arrays: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from scipy.special import softmax
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
 from dgtrees.model.answer import Answer, Classes, Values
+from dgtrees.model.facts import Facts
 from dgtrees.model.header import UNSAID, refusing
 from dgtrees.model.reading import encode_row, encode_table, read_columns
 from dgtrees.tables.encoder import Encoder
@@ -28,32 +29,7 @@ from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.inputs import check_row, check_rows
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["Facts", "HasModel", "Model", "forest_of", "model_of"]
-
-
-@dataclass(frozen=True, eq=False)
-class Facts:
-    """What is known about a model's training; it predicts without.
-
-    Parameters
-    ----------
-    feature_names : tuple of str, optional
-        Names of the input columns, where the table had names.
-    leaf_rows : tuple of ndarray of shape (leaves,), optional
-        For every tree, the training rows of every leaf.
-    feature_scale : ndarray of shape (encoded columns,), optional
-        Spread of every encoded column.
-    importances : ndarray of shape (columns,), optional
-        Importance of every input column.
-    scores : dict
-        How training went, under the names that model files have for it.
-    """
-
-    feature_names: tuple[str, ...] | None = None
-    leaf_rows: tuple[np.ndarray, ...] | None = None
-    feature_scale: np.ndarray | None = None
-    importances: np.ndarray | None = None
-    scores: dict[str, Any] = field(default_factory=dict)
+__all__ = ["HasModel", "Model", "ModelLike", "forest_of", "model_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +201,12 @@ class Model:
         return np.arange(self.forest.n_features) if self.encoder is None else self.encoder.source
 
     @cached_property
+    def bent(self) -> dict[int, Column]:
+        """Numbers of encoded columns that are bent, and what they come from."""
+        first = np.cumsum([0, *(column.width for column in self.columns)]).tolist()
+        return {at: c for at, c in zip(first, self.columns, strict=False) if c.bent}
+
+    @cached_property
     def typical(self) -> np.ndarray | None:
         """A typical encoded row; None where nobody knows.
 
@@ -331,7 +313,11 @@ class HasModel:
     model_: Model
 
 
-def model_of(thing: Any) -> Model:
+ModelLike = Model | HasModel | ObliqueTree | ObliqueForest
+"""What is explained, drawn and exported: a model, what has one, or bare trees."""
+
+
+def model_of(thing: ModelLike) -> Model:
     """The model of an estimator or policy, or a tree or forest as a model.
 
     Raises

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.model.model import Model, model_of
+from dgtrees.model.model import Model, ModelLike, model_of
 from dgtrees.model.onnx_dates import add_dates
 from dgtrees.model.onnx_graph import Graph, fixed_order_dot
 from dgtrees.model.onnx_routing import leaves_of_rows
+from dgtrees.tables.bending import FARTHEST, POWER, ROOTS
 from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, Column
 from dgtrees.writing import whole_file
 
@@ -29,7 +30,7 @@ _DTYPES = ("double", "float")
 
 
 def export_onnx(
-    model: Any, path: str | os.PathLike[str] | None = None, *, dtype: str = "double"
+    model: ModelLike, path: str | os.PathLike[str] | None = None, *, dtype: str = "double"
 ) -> Any:
     """A fitted model as ONNX, which any runtime can run without Python.
 
@@ -141,6 +142,12 @@ def _filled(graph: Graph, rows: str, columns: list[Column]) -> str:
     missing = graph.add("IsNaN", rows)
     medians = graph.constant([[column.median for column in columns]], np.float64)
     filled = graph.add("Where", missing, medians, rows)
+    if any(column.reach for column in columns):
+        ends = np.array([column.reach or (-np.inf, np.inf) for column in columns]).T[:, None]
+        low, high = (graph.constant(end) for end in ends)
+        filled = graph.add("Min", graph.add("Max", filled, low), high)
+    if any(column.bent for column in columns):
+        filled = _bent(graph, filled, columns)
     marked = [j for j, column in enumerate(columns) if column.indicator]
     if not marked:
         return filled
@@ -149,6 +156,21 @@ def _filled(graph: Graph, rows: str, columns: list[Column]) -> str:
     for j, column in enumerate(columns):
         order += [j, len(columns) + marked.index(j)] if column.indicator else [j]
     return graph.columns(graph.add("Concat", filled, marks, axis=1), order)
+
+
+def _bent(graph: Graph, rows: str, columns: list[Column]) -> str:
+    """Numbers (rows, columns) bent as `tables.bending` bends them, where their columns are."""
+    center, spread = (np.array([column.bent or (0.0, 1.0) for column in columns]).T)[:, None]
+    away = graph.add("Sub", rows, graph.constant(center))
+    away = graph.add("Div", away, graph.constant(spread))
+    root = graph.add("Min", graph.add("Abs", away), graph.constant(FARTHEST))
+    root = graph.add("Add", root, graph.constant(1.0))
+    for _ in range(ROOTS):
+        root = graph.add("Sqrt", root)
+    size = graph.add("Mul", graph.add("Sub", root, graph.constant(1.0)), graph.constant(POWER))
+    below = graph.add("Less", away, graph.constant(0.0))
+    bent = graph.add("Where", below, graph.add("Neg", size), size)
+    return graph.add("Where", graph.constant([[bool(c.bent) for c in columns]]), bent, rows)
 
 
 def _one_hot(graph: Graph, column: Column) -> str:
@@ -179,7 +201,7 @@ def _answers(graph: Graph, rows: str, parts: Model) -> dict[str, tuple[str, int,
     if parts.answer.labels is None:
         found[parts.answer.onnx_output] = (outputs, types.DOUBLE, shape)
     else:
-        best = graph.add("ArgMax", outputs, axis=1, keepdims=0)
+        best = graph.add("ArgMax", _emphasised(graph, outputs, parts), axis=1, keepdims=0)
         labels, kind = _labels(parts, types)
         label = graph.add("Gather", graph.constant(labels), best, axis=0)
         found["label"] = (label, kind, ["rows"])
@@ -195,6 +217,14 @@ def _answers(graph: Graph, rows: str, parts: Model) -> dict[str, tuple[str, int,
     else:
         found["leaf"] = (leaf, types.INT64, ["rows", len(forest)])
     return found
+
+
+def _emphasised(graph: Graph, outputs: str, parts: Model) -> str:
+    """Outputs with class weights in them, if there are any."""
+    if parts.answer.weighing is None:
+        return outputs
+    by, numbers = parts.answer.weighing
+    return graph.add({"*": "Mul", "+": "Add"}[by], outputs, graph.constant(numbers))
 
 
 def _labels(parts: Model, types: Any) -> tuple[np.ndarray, int]:

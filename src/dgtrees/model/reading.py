@@ -14,7 +14,7 @@ import numpy as np
 from dgtrees.schema import shown
 from dgtrees.tables.encoder import Encoder, columns_of, is_frame
 from dgtrees.tree.inputs import check_row
-from dgtrees.tree.routing import all_finite
+from dgtrees.tree.routing import all_finite, all_within
 
 __all__ = ["encode_row", "encode_table", "read_columns"]
 
@@ -68,7 +68,8 @@ def encode_row(
     if names is not None and type(x) is not np.ndarray and hasattr(x, "iloc"):
         _check_names(list(x.index), list(names))
     row = check_row(x, len(encoder.columns))
-    if encoder.plain and all_finite(row):
+    reach = encoder.reach
+    if encoder.plain and (all_finite(row) if reach is None else all_within(row, *reach)):
         return row
     if np.isinf(row).any():
         raise ValueError(

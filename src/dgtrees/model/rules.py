@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from scipy.special import softmax
 
-from dgtrees.model.model import Model, model_of
-from dgtrees.model.text import joined, leaf_functions, linear_terms, on_one_line
+from dgtrees.model.model import Model, ModelLike, model_of
+from dgtrees.model.text import joined, leaf_functions, on_one_line, split_terms
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["export_text"]
 
 
 def export_text(
-    model: Any,
+    model: ModelLike,
     *,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
@@ -80,13 +79,14 @@ def export_text(
             lines.append(f"{before}truncated branch of depth {_depth_below(tree, child)}")
             return
         split = joined(
-            linear_terms(
-                tree.weights[child],
-                tree.bias[child],
+            split_terms(
+                tree,
+                child,
                 names,
                 shown,
                 decimals + 1,
                 parts.facts.feature_scale,
+                parts.bent,
             )
         )
         for side, sign in ((tree.left, "< "), (tree.right, ">=")):
@@ -116,7 +116,9 @@ def _leaf(
     values = tree.leaf_values[leaf]
     if classes is None:
         return [f"value: [{', '.join(f'{value:.{decimals}f}' for value in values)}]"]
-    label = f"class: {classes[int(values.argmax())]}"
+    emphasis = parts.answer.emphasis
+    best = values if emphasis is None else values + emphasis
+    label = f"class: {classes[int(best.argmax())]}"
     if not show_weights:
         return [label]
     shares = ", ".join(f"{share:.{decimals}f}" for share in softmax(values))

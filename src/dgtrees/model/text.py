@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.special import softmax
 
+from dgtrees.tables.encoding import Column
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "leaf_functions",
     "linear_terms",
     "on_one_line",
+    "short_number",
+    "split_terms",
     "tree_text",
 ]
 
@@ -31,6 +34,7 @@ def tree_text(
     feature_scale: Sequence[float] | np.ndarray | None = None,
     leaf_rows: Sequence[float] | np.ndarray | None = None,
     max_depth: int | None = None,
+    bent: Mapping[int, Column] | None = None,
 ) -> str:
     """The tree as indented rules, the largest weights of every split first.
 
@@ -47,6 +51,8 @@ def tree_text(
         Training rows of every leaf, shown beside it.
     max_depth : int, optional
         Levels of decisions to show.
+    bent : mapping, optional
+        Features that are bent (`Model.bent`): what such a one decides alone is shown in its units.
 
     Examples
     --------
@@ -69,7 +75,8 @@ def tree_text(
         if max_depth is not None and len(indent) // 2 >= max_depth:
             lines.append(f"{indent}{label}... {count_leaves(tree, child)} leaves below")
             return
-        split = describe_split(tree, child, feature_names, max_weights, digits, feature_scale)
+        look = feature_names, max_weights, digits, feature_scale, bent
+        split = describe_split(tree, child, *look)
         lines.append(f"{indent}{label}{split}")
         write(int(tree.left[child]), indent + "  ", "no:  ")
         write(int(tree.right[child]), indent + "  ", "yes: ")
@@ -90,12 +97,37 @@ def describe_split(
     max_weights: int = 4,
     digits: int = 3,
     feature_scale: Sequence[float] | np.ndarray | None = None,
+    bent: Mapping[int, Column] | None = None,
 ) -> str:
     """One decision, such as ``-2 age + 1 height + 0.5 >= 0?``."""
-    terms = linear_terms(
-        tree.weights[node], tree.bias[node], feature_names, max_weights, digits, feature_scale
-    )
-    return f"{joined(terms)} >= 0?"
+    look = feature_names, max_weights, digits, feature_scale, bent
+    return f"{joined(split_terms(tree, node, *look))} >= 0?"
+
+
+def split_terms(
+    tree: ObliqueTree,
+    node: int,
+    feature_names: Sequence[str] | None = None,
+    max_weights: int = 4,
+    digits: int = 3,
+    feature_scale: Sequence[float] | np.ndarray | None = None,
+    bent: Mapping[int, Column] | None = None,
+) -> list[str]:
+    """Terms of a decision; a bent column that decides alone has a threshold in its own units."""
+    weights, bias = tree.weights[node], float(tree.bias[node])
+    used = np.flatnonzero(weights)
+    column = (bent or {}).get(int(used[0])) if len(used) == 1 else None
+    if column is None:
+        return linear_terms(weights, bias, feature_names, max_weights, digits, feature_scale)
+    j = int(used[0])
+    sign = float(np.sign(weights[j]))
+    threshold = column.unbend(-bias / float(weights[j]))
+    given = column.names()[0] if feature_names is None else feature_names[j]
+    own = column.name if given == column.names()[0] else given
+    return [
+        f"{short_number(sign, digits)} {on_one_line(own)}",
+        short_number(-sign * threshold, digits),
+    ]
 
 
 def linear_terms(
@@ -111,13 +143,14 @@ def linear_terms(
     order = np.argsort(-size, kind="stable")
     shown = [j for j in order[:max_weights] if weights[j] != 0]
     terms = [
-        f"{_number(weights[j], digits)} {f'x{j}' if feature_names is None else feature_names[j]}"
+        f"{short_number(weights[j], digits)} "
+        f"{f'x{j}' if feature_names is None else feature_names[j]}"
         for j in shown
     ]
     rest = int(np.count_nonzero(weights)) - len(shown)
     if rest:
         terms.append(f"({rest} more)")
-    return [*terms, _number(constant, digits)]
+    return [*terms, short_number(constant, digits)]
 
 
 def joined(terms: Sequence[str], between: str = " ") -> str:
@@ -145,7 +178,7 @@ def describe_leaf(
     scores = tree.leaf_values[leaf]
     slope = " + linear" if tree.linear else ""
     if class_names is None:
-        return ", ".join(_number(value, digits) for value in scores) + slope
+        return ", ".join(short_number(value, digits) for value in scores) + slope
     shares = softmax(scores)
     likeliest = [k for k in np.argsort(-shares, kind="stable")[:3] if shares[k] >= 0.01]
     return ", ".join(f"{class_names[k]} {shares[k]:.0%}" for k in likeliest) + slope
@@ -173,7 +206,8 @@ def leaf_functions(
     return lines
 
 
-def _number(value: float, digits: int) -> str:
+def short_number(value: float, digits: int = 3) -> str:
+    """A number as short as it may be."""
     text = f"{value + 0.0:.{digits}g}"  # + 0.0: no minus before a zero
     # 28000 reads better than 2.8e+04; beyond that, counting zeros does not.
     return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e9 else text

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 
 from dgtrees.learn.widths import hidden_widths
 from dgtrees.model.answer import Answer, Classes, Values
-from dgtrees.model.model import Facts, Model, forest_of
+from dgtrees.model.facts import Facts
+from dgtrees.model.model import Model, forest_of
 from dgtrees.nn.autograd import HardLeaf, soft_leaves
 from dgtrees.nn.quantizers import QUANTIZERS, Quantizer
 from dgtrees.tree.oblique import ObliqueTree
@@ -66,6 +67,8 @@ class TrainableTree(nn.Module):
         Size of a decision in the soft-max over leaves; smaller spreads the gradient wider.
     generator : torch.Generator, optional
         Source of the initial weights; torch's global one otherwise.
+    layer_biases, output_bias : bool, default False
+        As in `Recipe`.
 
     Examples
     --------
@@ -111,6 +114,9 @@ class TrainableTree(nn.Module):
         quantizer: str | Quantizer = "margin",
         softmax_scale: float = 0.88,
         generator: torch.Generator | None = None,
+        *,
+        layer_biases: bool = False,
+        output_bias: bool = False,
     ) -> None:
         super().__init__()
         for name, size, least in (
@@ -141,10 +147,11 @@ class TrainableTree(nn.Module):
         # The first layer has a bias, as if the row ended in a constant 1 (the paper's [x; 1]):
         # thresholds then learn as fast as weights do. The last one's is the tree's own.
         self.layers = nn.ModuleList(
-            _Layer(a, b, bias=i in (0, n_layers - 1))
+            _Layer(a, b, bias=layer_biases or i in (0, n_layers - 1))
             for i, (a, b) in enumerate(pairwise(widths))
             if max_depth > 0
         )
+        self.output_bias = nn.Parameter(torch.zeros(1)) if output_bias else None
         self.leaf_values = nn.Parameter(torch.zeros(n_leaves(max_depth), out_features))
         self.leaf_weights = (
             nn.Parameter(torch.zeros(n_leaves(max_depth), out_features, in_features))
@@ -162,6 +169,8 @@ class TrainableTree(nn.Module):
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
         nn.init.normal_(self.leaf_values, std=0.1, generator=generator)
+        if self.output_bias is not None:
+            nn.init.zeros_(self.output_bias)
         if self.leaf_weights is not None:
             nn.init.zeros_(self.leaf_weights)
 
@@ -212,6 +221,8 @@ class TrainableTree(nn.Module):
             )
         rows = x.reshape(-1, self.in_features)
         output = self._mix(rows) if self.quantizer.soft and self.training else self._pick(rows)
+        if self.output_bias is not None:  # the same for all leaves, so that no decision needs it
+            output = output + self.output_bias
         return output.reshape(*x.shape[:-1], self.out_features)
 
     def _mix(self, x: Tensor) -> Tensor:
@@ -262,7 +273,10 @@ class TrainableTree(nn.Module):
                     offset = offset + layer.bias.double()
             weights, bias = product.cpu().numpy(), offset.cpu().numpy()
         slopes = None if self.leaf_weights is None else self.leaf_weights.double().cpu().numpy()
-        return ObliqueTree.complete(weights, bias, self.leaf_values.double().cpu().numpy(), slopes)
+        values = self.leaf_values.double()
+        if self.output_bias is not None:
+            values = values + self.output_bias.double()
+        return ObliqueTree.complete(weights, bias, values.cpu().numpy(), slopes)
 
     def harden(
         self, classes: Sequence[Any] | None = None, feature_names: Sequence[str] | None = None

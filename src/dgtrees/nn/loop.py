@@ -20,10 +20,10 @@ from dgtrees.learn.objective import rank_of
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.result import Callback, TrainingResult
 from dgtrees.nn.layer import TrainableTree
-from dgtrees.nn.losses import Loss, mean_loss, training_loss
 from dgtrees.nn.quantizers import QUANTIZERS, AnnealedSigmoid
-from dgtrees.nn.rows import TensorRows
-from dgtrees.nn.threads import one_torch_thread
+from dgtrees.nn.tensor_losses import Loss, mean_loss, training_loss
+from dgtrees.nn.tensor_rows import TensorRows
+from dgtrees.nn.torch_threads import one_torch_thread
 from dgtrees.nn.validation import BestWeights, evaluate
 
 __all__ = ["fit_tree", "make_layer", "make_optimizer"]
@@ -44,7 +44,7 @@ def make_layer(
         quantizer = kind(
             recipe.softmax_scale, recipe.anneal_start, recipe.anneal_stop, recipe.anneal_schedule
         )
-    return TrainableTree(
+    layer = TrainableTree(
         in_features,
         out_features,
         max_depth,
@@ -55,7 +55,13 @@ def make_layer(
         quantizer=quantizer,
         softmax_scale=recipe.softmax_scale,
         generator=generator,
+        layer_biases=recipe.layer_biases,
+        output_bias=recipe.output_bias,
     )
+    if recipe.start == "uniform":
+        bound = len(layer.leaf_values) ** -0.5
+        torch.nn.init.uniform_(layer.leaf_values, -bound, bound, generator=generator)
+    return layer
 
 
 def make_optimizer(layer: TrainableTree, recipe: Recipe) -> torch.optim.Optimizer:
@@ -67,9 +73,10 @@ def make_optimizer(layer: TrainableTree, recipe: Recipe) -> torch.optim.Optimize
     ]
     rate = recipe.learning_rate  # until `_set_rates`, before every step
     if recipe.optimizer == "adamw":
-        return torch.optim.AdamW(groups, lr=rate, fused=True)
-    kind = {"rmsprop": torch.optim.RMSprop, "sgd": torch.optim.SGD}[recipe.optimizer]
-    return kind(groups, lr=rate, momentum=recipe.momentum)
+        return torch.optim.AdamW(groups, lr=rate, eps=recipe.epsilon, fused=True)
+    if recipe.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=rate, momentum=recipe.momentum)
+    return torch.optim.RMSprop(groups, lr=rate, momentum=recipe.momentum, eps=recipe.epsilon)
 
 
 def _set_rates(
@@ -85,10 +92,10 @@ def _set_rates(
 def _add_penalty(layer: TrainableTree, recipe: Recipe) -> None:
     """Add the gradients of the L1 and L2 penalties on the weights of every linear layer."""
     for linear in layer.linear_layers():
-        weight = linear.weight
-        assert weight.grad is not None
-        weight.grad.add_(weight.sign(), alpha=recipe.l1)
-        weight.grad.add_(weight, alpha=2.0 * recipe.l2)
+        for part in (linear.weight, linear.bias if recipe.penalize_biases else None):
+            if part is not None and part.grad is not None:
+                part.grad.add_(part.sign(), alpha=recipe.l1)
+                part.grad.add_(part, alpha=2.0 * recipe.l2)
 
 
 def _add_noise(x: Tensor, size: float, relative: float, generator: torch.Generator) -> Tensor:

@@ -7,8 +7,8 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from dgtrees.nn.losses import Loss, mean_loss
-from dgtrees.nn.rows import TensorRows
+from dgtrees.nn.tensor_losses import Loss, mean_loss
+from dgtrees.nn.tensor_rows import TensorRows
 
 __all__ = ["BestWeights", "evaluate"]
 

@@ -166,6 +166,11 @@ class FileSource:
         self._files = {file.name: file for file in files}
         self._folder = folder
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the files are called."""
+        return tuple(self._files)
+
     def has(self, name: str) -> bool:
         """Whether the file is there."""
         return find_file(self._files[name], self._folder) is not None

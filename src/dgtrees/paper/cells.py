@@ -21,6 +21,9 @@ from dgtrees.paper.splits import facts
 OUTCOMES = ("done", "before", "failed", "left", "absent")
 """What may become of a cell in a run, see `runner.Outcome`."""
 
+TREES = ("dgt", "dgt-forest")
+"""Kinds of methods that a `Recipe` trains."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -69,16 +72,9 @@ class Cell:
 
     def _default_recipe(self) -> tuple[dict[str, Any], ...]:
         """What the library's default recipe is for it, where that is what it shows."""
-        if self.kind not in ("dgt", "dgt-forest") or "recipe" in self.fixed:
+        if self.kind not in TREES or "recipe" in self.fixed:
             return ()
-        recipe = find_preset(facts(self.dataset).task, self.fixed)
-        return (
-            {
-                known.name: getattr(recipe, known.name)
-                for known in fields(recipe)
-                if getattr(recipe, known.name) != known.default
-            },
-        )
+        return (describe_preset(facts(self.dataset).task, self.fixed),)
 
     def read_record(self, folder: Path) -> dict[str, Any] | None:
         """What was recorded, if it was made from this declaration."""
@@ -93,6 +89,27 @@ def find_preset(task: str, settings: dict[str, Any]) -> Recipe:
     """The recipe that settings start from."""
     presets = RECIPES[settings.get("recipe", "default")]
     return presets.get(f"{task}, {settings.get('leaf', 'constant')} leaves", presets[task])
+
+
+def describe_preset(task: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """What the recipe that settings start from changes of a plain one."""
+    recipe = find_preset(task, settings)
+    return {
+        known.name: getattr(recipe, known.name)
+        for known in fields(recipe)
+        if getattr(recipe, known.name) != known.default
+    }
+
+
+def is_of_older_recipe(record: dict[str, Any]) -> bool:
+    """Whether a run of the paper's recipe was made when that was another one.
+
+    A changed default recipe makes runs invalid; runs of the paper's are kept, and marked.
+    """
+    if record["settings"].get("recipe") != "paper" or record.get("kind") not in TREES:
+        return False
+    task = facts(record["dataset"]).task
+    return record.get("recipe") != describe_preset(task, record["settings"])
 
 
 def list_cells(experiment: Experiment, seeds: int | None = None) -> Iterator[Cell]:

@@ -1,4 +1,6 @@
-"""The twenty data sets of the paper as records: `data_sets.toml`, read and checked.
+"""The data sets of the paper as records: `data_sets.toml`, read and checked.
+
+Twenty, of which two are there twice: as published, and as the authors shuffled them.
 
 Facts only. `archives` opens the files, `parsers` parses them, `catalog` puts it together.
 """
@@ -29,7 +31,7 @@ class DataSet:
     Attributes
     ----------
     name, title : str
-        The key here, which is also the name of the folder; the paper's name.
+        The key here; the paper's name.
     n_features : int
         Columns after encoding.
     rows : tuple of three int
@@ -50,6 +52,11 @@ class DataSet:
         What is published.
     parse : callable
         From the files to their parts, one of `parsers.PARSERS`.
+    in_folder : str
+        The folder of its files, where that is not named like the set.
+    file_per_shuffle : bool
+        Whether every shuffle is published as a file of its own, in their order; what does not come
+        in parts is cut by a permutation otherwise.
     by_hand : str
         For sets that no program may download: how to come by the files.
     note : str
@@ -69,6 +76,8 @@ class DataSet:
     licence: str
     files: tuple[DataFile, ...]
     parse: Callable[[FileSource], Parts]
+    in_folder: str = ""
+    file_per_shuffle: bool = False
     n_classes: int = 0
     shuffles: int = 1
     paper_height: int | None = None
@@ -80,6 +89,22 @@ class DataSet:
     def task(self) -> str:
         """ "classification" or "regression"."""
         return "classification" if self.n_classes else "regression"
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder of its files."""
+        return self.in_folder or self.name
+
+    def files_of(self, shuffle: int) -> tuple[DataFile, ...]:
+        """The files that one shuffle is read from."""
+        if not self.file_per_shuffle:
+            return self.files
+        if shuffle not in range(len(self.files)):
+            raise ValueError(
+                f"shuffle of {self.name!r} must be one of the {len(self.files)} published ones, 0 "
+                f"to {len(self.files) - 1}, got {shuffle}"
+            )
+        return (self.files[shuffle],)
 
 
 def read_data_sets(path: Path = TABLE) -> dict[str, DataSet]:
@@ -132,6 +157,8 @@ def _check_entry(data_set: DataSet, here: str) -> None:
     names = [file.name for file in data_set.files]
     if not names or len(set(names)) < len(names):
         _refuse(f"{here} must have files of different names", names)
+    if data_set.file_per_shuffle and len(names) != data_set.shuffles:
+        _refuse(f"{here} must have a file for every shuffle", len(names))
     for file in data_set.files:
         if file.instead is not None:
             _look_up(dict.fromkeys(names), file.instead, f"instead of {file.name} of {here}")
@@ -150,4 +177,4 @@ def _refuse(rule: str, value: Any) -> NoReturn:
 
 
 CATALOG: dict[str, DataSet] = read_data_sets()
-"""Every data set of the paper by name, in the order of its two tables."""
+"""Every data set of the paper by name, in the order of its two tables; then authors' shuffles."""

@@ -123,6 +123,21 @@ def compactiv(source: FileSource) -> Parts:
     return Parts(((X, columns[-1].astype(np.float64)),), tuple(names[:-1]))
 
 
+def authors_shuffle(source: FileSource) -> Parts:
+    """One shuffle as the paper's authors publish it: features and targets of two parts."""
+    (name,) = source.names
+    with source.open(name) as stream:
+        saved = load_npz(stream, source.where(name))
+    wanted = ("X_train", "y_train", "X_test", "y_test")
+    if any(key not in saved or saved[key].dtype.kind != "f" for key in wanted):
+        raise DataError(
+            f"{source.where(name)} must hold arrays of numbers {', '.join(wanted)}, got "
+            f"{', '.join(sorted(saved)) or 'none'}: delete it and fetch it again"
+        )
+    X_train, y_train, X_test, y_test = (saved[key] for key in wanted)
+    return Parts(((X_train, y_train.ravel()), (X_test, y_test.ravel())))
+
+
 def ctslice(source: FileSource) -> Parts:
     """UCI CT slices: a header, the patient, 384 bins of two histograms, the place on the axis."""
     name = "slice_localization_data.csv"
@@ -306,5 +321,7 @@ PARSERS: dict[str, Callable[[FileSource], Parts]] = {
     "yearpred": yearpred,
     "mslr": mslr,
     "yahoo": yahoo,
+    "abalone_shuffles": authors_shuffle,
+    "compactiv_shuffles": authors_shuffle,
 }
 """Every parser by the name that data_sets.toml has for it."""

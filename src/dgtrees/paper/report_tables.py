@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from dgtrees.paper import statistics
-from dgtrees.paper.cells import Records
+from dgtrees.paper.cells import Records, is_of_older_recipe
 from dgtrees.paper.experiment import Experiment, specialise
 from dgtrees.paper.splits import facts
 from dgtrees.paper.statistics import Summary
 
 NOTHING = "-"
+OLDER = "†"
+"""Marks runs of a recipe as an earlier release had it."""
 _MOST_COLUMNS = 8
 
 
@@ -37,6 +39,11 @@ class Findings:
     def summary(self, dataset: str, method: str, height: int | None = None) -> Summary | None:
         """Of the test scores."""
         return statistics.summarise_records(self.records(dataset, method, height))
+
+    def mark(self, dataset: str, method: str, height: int | None = None) -> str:
+        """What is put behind a figure that has runs of an older recipe in it."""
+        made = self.records(dataset, method, height)
+        return f" {OLDER}" if any(map(is_of_older_recipe, made)) else ""
 
     def datasets(self) -> list[str]:
         """Those with at least one record."""
@@ -101,7 +108,8 @@ def _format_scores(found: Findings, dataset: str) -> list[str]:
             texts.append("diverged" if found.records(dataset, name) else NOTHING)
         else:
             mark = "**" if name in bold else ""
-            texts.append(f"{mark}{value.text(known.digits)}{mark} ({value.runs()})")
+            score = f"{mark}{value.text(known.digits)}{mark} ({value.runs()})"
+            texts.append(score + found.mark(dataset, name))
     return texts
 
 
@@ -131,6 +139,25 @@ def tabulate_standing(found: Findings) -> list[list[str]]:
                 scored = f"{here.text(known.digits)} ({here.runs()})"
                 mark = "ahead" if ahead else "behind"
                 rows.append([name_data_set(found, dataset), title, scored, published, mark])
+    return rows
+
+
+def tabulate_reached(found: Findings) -> list[list[str]]:
+    """Rows that say whether the paper's recipe reaches the paper's figure: to two deviations."""
+    experiment, rows = found.experiment, []
+    shown = [m for m in experiment.methods.values() if m.fixed.get("recipe") == "paper" and m.paper]
+    for dataset in found.datasets():
+        known, table = facts(dataset), experiment.published.get(dataset, {})
+        for method in shown:
+            here = found.summary(dataset, method.name)
+            if here is None or method.paper not in table:
+                continue
+            mean, sd = table[method.paper]
+            worse = (here.mean - mean) * (1 if known.metric == "rmse" else -1)
+            verdict = "better" if worse < 0 else "reached" if worse <= 2 * sd else "not reached"
+            scored = f"{here.text(known.digits)} ({here.runs()}){found.mark(dataset, method.name)}"
+            published = _format_published(table, method.paper)
+            rows.append([name_data_set(found, dataset), scored, published, verdict])
     return rows
 
 
@@ -226,7 +253,11 @@ def tabulate_heights(found: Findings) -> list[str]:
         for name, title in found.methods().items():
             values = [found.summary(dataset, name, h) for h in found.experiment.heights]
             if any(values):
-                texts = [f"{v.text(digits)} ({v.runs()})" if v else NOTHING for v in values]
+                marks = [found.mark(dataset, name, h) for h in found.experiment.heights]
+                texts = [
+                    f"{v.text(digits)} ({v.runs()}){mark}" if v else NOTHING
+                    for v, mark in zip(values, marks, strict=True)
+                ]
                 rows.append([facts(dataset).title, title, *texts])
     head = ["data", "", *(f"height {h}" for h in found.experiment.heights)]
     return format_table(head, rows) if rows else []
@@ -243,7 +274,8 @@ def tabulate_sparsity(found: Findings) -> list[str]:
                 reached = np.mean([r["details"]["nodes_reached"] for r in made])
                 nodes = made[0]["details"]["nodes"]
                 share = 100.0 * reached / nodes
-                cells.append(f"{reached:.1f} of {nodes} ({share:.0f} %; {len(made)})")
+                text = f"{reached:.1f} of {nodes} ({share:.0f} %; {len(made)})"
+                cells.append(text + found.mark(dataset, name))
             else:
                 cells.append(NOTHING)
         paper = found.experiment.published.get(dataset, {}).get("nodes", NOTHING)

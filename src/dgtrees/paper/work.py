@@ -15,7 +15,7 @@ from typing import Any
 from dgtrees import __version__
 from dgtrees.errors import StateError
 from dgtrees.paper import streams, supervised
-from dgtrees.paper.cells import Cell
+from dgtrees.paper.cells import TREES, Cell, describe_preset
 from dgtrees.paper.splits import facts, load_parts
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "xgboost-cpu", "vowpalwabbit")
@@ -43,6 +43,7 @@ def run(cell: Cell, folder: Path) -> dict[str, Any]:
         "metric": known.metric,
         "rows": list(data.rows),
         "settings": cell.fixed | choice["settings"],
+        "recipe": describe_recipe(cell),
         "choice": choice,
         "scores": {name: _to_json(value) for name, value in scores.items()},
         "details": found,
@@ -57,6 +58,11 @@ def run(cell: Cell, folder: Path) -> dict[str, Any]:
             "memory_added_mb": _measure_memory() - memory,
         },
     }
+
+
+def describe_recipe(cell: Cell) -> dict[str, Any]:
+    """The recipe that a cell's settings are changes of, where it trains by one."""
+    return describe_preset(facts(cell.dataset).task, cell.fixed) if cell.kind in TREES else {}
 
 
 class _Trial:

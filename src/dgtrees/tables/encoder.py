@@ -1,14 +1,15 @@
 """Encoder: from a table's columns to the numbers a tree splits on.
 
 Numbers: missing values become the column's median, and a column that had any gets an indicator
-column beside it. Categories: one column for each frequent value and one for all others, if rare
-values were seen in training; a value never seen goes with the others, or to all zeros. Where there
-are more frequent values than columns, means of the target tell the rest apart. Dates: year, month,
-weekday and hour, as far as they vary. What a column is, `kinds` decides.
+column beside it; columns of long tails may be bent (`bending`), where training wants it.
+Categories: one column for each frequent value and one for all others, if rare values were seen in
+training; a value never seen goes with the others, or to all zeros. Where there are more frequent
+values than columns, means of the target tell the rest apart. Dates: year, month, weekday and hour,
+as far as they vary. What a column is, `kinds` decides.
 
 Standardisation is learnt elsewhere and never applied at prediction: `ObliqueTree` folds centre and
-scale into its weights. For a table of numbers without gaps, `expand` is therefore the identity,
-and a fitted model needs nothing but its tree.
+scale into its weights. For a table of numbers without gaps, of which none is bent, `expand` is
+therefore the identity, and a fitted model needs nothing but its tree.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dgtrees.schema import items
+from dgtrees.tables.bending import bend
 from dgtrees.tables.encoding import (
     CATEGORY,
     COLUMN,
@@ -163,7 +165,8 @@ class Encoder:
 
     def _take(self, columns: list[Column]) -> Encoder:
         self.columns = columns
-        vars(self).pop("plain", None)
+        for name in ("plain", "reach"):
+            vars(self).pop(name, None)
         return self
 
     def _statistics(self, j: int) -> range:
@@ -196,8 +199,54 @@ class Encoder:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether a row of numbers without gaps is its own encoding."""
-        return self.numeric and self.width == len(self.columns)
+        """Whether a row of numbers without gaps, none of them far off, is its own encoding."""
+        bent = any(column.bent for column in self.columns)
+        return self.numeric and self.width == len(self.columns) and not bent
+
+    @cached_property
+    def reach(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Lowest and highest number of every column that is used as it is; None if all are."""
+        if not any(column.reach for column in self.columns):
+            return None
+        largest = float(np.finfo(np.float64).max)
+        ends = [column.reach or (-largest, largest) for column in self.columns]
+        return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+
+    def leaves(self, X: np.ndarray) -> bool:
+        """Whether it leaves rows of finite numbers or NaN as they are."""
+        if not self.plain:
+            return False
+        if self.reach is None:
+            return not np.isnan(X).any()
+        return bool((self.reach[0] <= X).all() and (self.reach[1] >= X).all())
+
+    @property
+    def medians(self) -> np.ndarray:
+        """Medians of the encoded columns that are plain numbers, NaN for all others."""
+        found = []
+        for column in self.columns:
+            first = [column.median] if column.kind == NUMBER and not column.bent else []
+            found += first + [np.nan] * (column.width - len(first))
+        return np.array(found)
+
+    def bending(self, center: np.ndarray, spread: np.ndarray) -> Encoder:
+        """The encoder that bends its encoded columns so; a spread of 0 leaves one as it is."""
+        columns = self._numbers(np.where(spread > 0, spread, np.nan))
+        pairs = {j: (float(center[at]), float(spread[at])) for j, at in columns}
+        changed = [replace(c, bent=pairs.get(j, c.bent)) for j, c in enumerate(self.columns)]
+        return replace(self, columns=changed)
+
+    def reaching(self, low: np.ndarray, high: np.ndarray) -> Encoder:
+        """The encoder that takes what lies outside of a range of encoded numbers for its end."""
+        pairs = {j: (float(low[at]), float(high[at])) for j, at in self._numbers(high)}
+        changed = [replace(c, reach=pairs.get(j, c.reach)) for j, c in enumerate(self.columns)]
+        return replace(self, columns=changed)
+
+    def _numbers(self, encoded: np.ndarray) -> list[tuple[int, int]]:
+        """Columns of numbers and where they are encoded, but for those with NaN there."""
+        first = np.cumsum([0, *(column.width for column in self.columns)]).tolist()
+        numbers = [j for j, column in enumerate(self.columns) if column.kind == NUMBER]
+        return [(j, first[j]) for j in numbers if not np.isnan(encoded[first[j]])]
 
     def expand_row(self, x: np.ndarray) -> np.ndarray:
         """`expand_numbers` for one row of floats (columns,)."""
@@ -219,9 +268,22 @@ class Encoder:
 
     def expand_numbers(self, X: np.ndarray) -> np.ndarray:
         """`expand` for an array of floats; X itself, uncopied, where there is nothing to do."""
-        if self.plain and not np.isnan(X).any():
+        if self.leaves(X):
             return X
+        if self.numeric and self.width == len(self.columns):
+            return self._expand_all(X)
         return np.hstack([c.expand_numbers(X[:, j]) for j, c in enumerate(self.columns)])
+
+    def _expand_all(self, X: np.ndarray) -> np.ndarray:
+        """`expand_numbers` of columns without indicators, all at once."""
+        medians = np.array([column.median for column in self.columns])
+        filled = np.where(np.isnan(X), medians, X.astype(np.float64))
+        filled = filled if self.reach is None else np.clip(filled, *self.reach)
+        long = [j for j, column in enumerate(self.columns) if column.bent]
+        if long:
+            center, spread = np.array([self.columns[j].bent for j in long]).T
+            filled[:, long] = bend(filled[:, long], center, spread)
+        return filled
 
     # Files
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dgtrees.schema import Check, choice, flag, items, number, record, shown, text
+from dgtrees.tables.bending import bend, unbend
 from dgtrees.tables.dates import ORDERS, PARTS, parts_of, to_dates
 from dgtrees.tables.frames import MISSING, as_labels
 from dgtrees.tables.text_values import to_numbers, without_blanks
@@ -49,6 +50,8 @@ _SINCE: dict[str, Check] = {
     "order": choice(*ORDERS),
     "parts": items(choice(*PARTS)),
     "medians": items(number()),
+    "bent": items(number(), 2, 2),
+    "reach": items(number(), 2, 2),
 }
 """Fields that files have only where a column needs them; those of the first release have none."""
 
@@ -74,6 +77,10 @@ class Column:
         a row for each of `categories`, each of `pooled`, and for values that are neither.
     order, parts, medians
         Order of day, month and year in text; parts that vary; what stands for a missing one.
+    bent
+        Centre and spread by which numbers are bent (`bending`); none where they are as they are.
+    reach
+        Lowest and highest number that training can speak of; what lies beyond is taken for these.
     """
 
     name: str
@@ -88,6 +95,8 @@ class Column:
     order: str = "ymd"
     parts: tuple[str, ...] = ()
     medians: tuple[float, ...] = ()
+    bent: tuple[float, ...] = ()
+    reach: tuple[float, ...] = ()
 
     @property
     def width(self) -> int:
@@ -98,7 +107,7 @@ class Column:
         """Names of its encoded columns, as rules and pictures show them."""
         gaps = [f"{self.name} is missing"] if self.indicator else []
         if self.kind == NUMBER:
-            return [self.name, *gaps]
+            return [f"log({self.name})" if self.bent else self.name, *gaps]
         values = [f"{self.name}={value}" for value in self.categories]
         values += [f"{self.name}=(other)"] if self.other else []
         values += [f"{self.name}: {output}" for output in self.outputs]
@@ -125,7 +134,7 @@ class Column:
     def typical(self) -> np.ndarray:
         """A typical row: medians, no gaps, and of a category all values in equal shares."""
         if self.kind == NUMBER:
-            return np.array([self.median] + [0.0] * self.indicator)
+            return np.append(self._bend(np.array(self.median)), [0.0] * self.indicator)
         if self.kind == DATE:
             return np.array([*self.medians] + [0.0] * self.indicator)
         own = len(self.categories) + self.other
@@ -149,7 +158,17 @@ class Column:
         missing = np.isnan(numbers)
         # Widened first: a row of float32 gets the same median as one of float64.
         filled = np.where(missing, self.median, numbers.astype(np.float64))
+        if self.reach:
+            filled = np.clip(filled, self.reach[0], self.reach[1])
+        filled = self._bend(filled)
         return np.stack([filled, missing], axis=1) if self.indicator else filled[:, None]
+
+    def _bend(self, numbers: np.ndarray) -> np.ndarray:
+        return bend(numbers, *self.bent) if self.bent else numbers
+
+    def unbend(self, number: float) -> float:
+        """The number that an encoded one stands for."""
+        return unbend(number, *self.bent) if self.bent else number
 
     def _expand_dates(self, parts: Mapping[str, np.ndarray]) -> np.ndarray:
         missing = np.isnan(parts["year"])
@@ -194,7 +213,9 @@ class Column:
         known = bool(self.labels or self.other or self.outputs or self.means)
         dated = bool(self.parts or self.medians or self.order != "ymd")
         if self.kind == NUMBER:
-            return not (known or dated)
+            return not (known or dated) and self._numbers_fit()
+        if self.bent or self.reach:
+            return False
         if self.kind == DATE:
             in_order = [part for part in PARTS if part in self.parts] == list(self.parts)
             return not (known or self.median) and in_order and len(self.medians) == len(self.parts)
@@ -210,6 +231,12 @@ class Column:
         pooled = self.other if self.outputs else not self.pooled
         all_fit = in_order and sizes and len(self.means) == rows and apart and pooled
         return bool(self.categories) and all_fit
+
+    def _numbers_fit(self) -> bool:
+        """Whether what is said of numbers can be."""
+        positive = not self.bent or self.bent[1] > 0.0
+        low, high = self.reach or (self.median, self.median)
+        return positive and low <= self.median <= high
 
 
 def learn_number(name: str, values: np.ndarray, weight: np.ndarray) -> Column:

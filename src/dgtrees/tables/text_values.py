@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ _MARKS = frozenset(MISSING_MARKS)
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """None, NaN, and the missing markers of pandas, none of which equals itself for sure."""
     if value is None:
         return True
@@ -47,7 +46,7 @@ def without_blanks(text: str) -> str | None:
     return None if text in _MARKS else text
 
 
-def parse_number(value: Any) -> float:
+def parse_number(value: object) -> float:
     """A number, text of one, true or false; NaN for a gap.
 
     >>> parse_number(" 1e3 "), parse_number("true"), parse_number("?")
@@ -82,7 +81,7 @@ def to_numbers(values: np.ndarray, name: str) -> np.ndarray:
     return numbers
 
 
-def _number_in(name: str, value: Any) -> float:
+def _number_in(name: str, value: object) -> float:
     try:
         return parse_number(value)
     except ValueError as error:

@@ -156,6 +156,11 @@ class ObliqueTree:
         return leaf.kind_of(self) == leaf.LINEAR
 
     @property
+    def mixes(self) -> bool:
+        """Whether columns are added up, in a decision or in a leaf."""
+        return self.linear or bool((np.count_nonzero(self.weights, axis=1) > 1).any())
+
+    @property
     def n_outputs(self) -> int:
         """Length of a prediction."""
         return self.leaf_values.shape[1]

@@ -24,6 +24,7 @@ from dgtrees.tree.dot import dot_at, four_dots
 
 __all__ = [
     "all_finite",
+    "all_within",
     "leaf_of_row",
     "leaves_of_row",
     "leaves_of_rows",
@@ -184,6 +185,15 @@ def all_finite(x):
     bad = 0
     for i in range(x.shape[0]):
         bad += not np.isfinite(x[i])  # no early exit: this way it is a vector instruction
+    return bad == 0
+
+
+@njit(nogil=True, cache=True)
+def all_within(x, low, high):
+    """Whether all numbers of a row lie between two others each; NaN does not."""
+    bad = 0
+    for i in range(x.shape[0]):
+        bad += not (low[i] <= x[i] <= high[i])
     return bad == 0
 
 

@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = [
-    "ancestors",
     "check_children",
     "child_pointers",
     "means_below",
     "n_internal",
     "n_leaves",
     "position",
-    "sides",
 ]
 
 
@@ -78,30 +76,6 @@ def check_children(left: np.ndarray, right: np.ndarray) -> None:
             "left and right must form a tree: each node but the root, and each leaf, the child "
             "of exactly one node with a smaller number"
         )
-
-
-def ancestors(height: int) -> np.ndarray:
-    """I(i, l): the node at depth i on the way to leaf l, in level order; shape (height, leaves).
-
-    >>> ancestors(2)
-    array([[0, 0, 0, 0],
-           [1, 1, 2, 2]])
-    """
-    leaf = np.arange(n_leaves(height))
-    depth = np.arange(height)[:, None]
-    return 2**depth - 1 + (leaf[None, :] >> (height - depth))
-
-
-def sides(height: int) -> np.ndarray:
-    """S(i, l): +1 where leaf l lies right of its ancestor at depth i, else -1.
-
-    >>> sides(2)
-    array([[-1, -1,  1,  1],
-           [-1,  1, -1,  1]])
-    """
-    leaf = np.arange(n_leaves(height))
-    depth = np.arange(height)[:, None]
-    return 2 * ((leaf[None, :] >> (height - 1 - depth)) & 1) - 1
 
 
 def position(child: int, n_nodes: int) -> int:

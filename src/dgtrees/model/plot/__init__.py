@@ -1,4 +1,4 @@
-"""Pictures of trees, their training and their answers.
+"""Pictures of trees, their training and what moved a prediction.
 
 Every function takes `ax=`, matplotlib axes to draw into, and returns the Axes. They need
 matplotlib (the extra `dgtrees[plot]`), which is imported when the first picture is drawn.
@@ -7,8 +7,6 @@ matplotlib (the extra `dgtrees[plot]`), which is imported when the first picture
 from dgtrees.model.plot.bars import plot_contributions
 from dgtrees.model.plot.curves import plot_curves, plot_history
 from dgtrees.model.plot.images import plot_node_images
-from dgtrees.model.plot.regions import plot_regions
-from dgtrees.model.plot.reliability import plot_reliability
 from dgtrees.model.plot.tree import plot_tree
 
 __all__ = [
@@ -16,7 +14,5 @@ __all__ = [
     "plot_curves",
     "plot_history",
     "plot_node_images",
-    "plot_regions",
-    "plot_reliability",
     "plot_tree",
 ]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from dgtrees.model.contributions import Contributions
-from dgtrees.model.plot.canvas import GREY, NO, YES, new_axes, number
+from dgtrees.model.plot.canvas import GREY, NO, YES, new_axes
+from dgtrees.model.text import short_number
 
 __all__ = ["plot_contributions"]
 
@@ -71,7 +72,10 @@ def plot_contributions(
     total = base + float(values.sum())
     ax.set_xlabel(f"contribution to {name}", parse_math=False)
     ax.set_title(
-        f"{number(base)} on average, {number(total)} here", fontsize=9, color=GREY, loc="right"
+        f"{short_number(base)} on average, {short_number(total)} here",
+        fontsize=9,
+        color=GREY,
+        loc="right",
     )
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
@@ -98,4 +102,4 @@ def _one(found: Contributions, row: int, output: Any) -> tuple[np.ndarray, float
 def _said(value: Any) -> str:
     if value is None or value != value:
         return "(missing)"
-    return number(float(value), 4) if isinstance(value, (float, np.floating)) else str(value)
+    return short_number(float(value), 4) if isinstance(value, (float, np.floating)) else str(value)

@@ -18,7 +18,6 @@ __all__ = [
     "class_colors",
     "fitted",
     "new_axes",
-    "number",
     "tint",
 ]
 
@@ -60,12 +59,6 @@ def tint(color: str, strength: float) -> tuple[float, float, float]:
     parts = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
     red, green, blue = (1 - strength * (1 - part) for part in parts)
     return red, green, blue
-
-
-def number(value: float, digits: int = 3) -> str:
-    """A number as short as it may be: 28000 reads better than 2.8e+04."""
-    text = f"{value + 0.0:.{digits}g}"  # + 0.0: no minus before a zero
-    return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e9 else text
 
 
 def fitted(text: str, width: float, size: float) -> str:

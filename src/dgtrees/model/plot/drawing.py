@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dgtrees.model.plot.canvas import GREY, NO, YES, blank_axes, fitted, tint
-from dgtrees.model.plot.layout import Place
+from dgtrees.model.plot.places import Place
 from dgtrees.model.text import count_leaves
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.topology import position

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from dgtrees.model.model import Model, model_of
+from dgtrees.model.model import Model, ModelLike, model_of
 from dgtrees.model.plot.canvas import GREY, NO, YES, blank_axes
 from dgtrees.tree.leaf import outputs_at
 from dgtrees.tree.oblique import ObliqueTree
@@ -20,7 +20,7 @@ _FOOT = 0.36  # of a level, for the words below the lowest images
 
 
 def plot_node_images(
-    model: Any,
+    model: ModelLike,
     shape: tuple[int, int] | None = None,
     nodes: Sequence[int] | None = None,
     *,

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.special import softmax
 
 from dgtrees.model.model import Model
-from dgtrees.model.plot.canvas import GREY, class_colors, number
+from dgtrees.model.plot.canvas import GREY, class_colors
 from dgtrees.model.plot.drawing import TOP, Drawing
-from dgtrees.model.plot.layout import Place
-from dgtrees.model.text import count_leaves
+from dgtrees.model.plot.places import Place
+from dgtrees.model.text import count_leaves, short_number
 from dgtrees.tree.leaf import outputs_at
 from dgtrees.tree.topology import means_below, position
 
@@ -93,7 +93,7 @@ class LeafTable:
 
     def _said(self, output: np.ndarray) -> str:
         if self.names is None:
-            return ", ".join(number(value) for value in output)
+            return ", ".join(short_number(value) for value in output)
         best = int(output.argmax())
         return f"{output[best]:.0%} {self.names[best]}"
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dgtrees.model.model import model_of
+from dgtrees.model.model import ModelLike, model_of
 from dgtrees.model.plot.drawing import Drawing
-from dgtrees.model.plot.layout import layout
 from dgtrees.model.plot.leaves import LeafTable
+from dgtrees.model.plot.places import place_all
 
 __all__ = ["plot_tree"]
 
@@ -21,7 +21,7 @@ READABLE_DEPTH = 6
 
 
 def plot_tree(
-    model: Any,
+    model: ModelLike,
     *,
     max_depth: int | None = None,
     feature_names: Sequence[str] | None = None,
@@ -84,7 +84,7 @@ def plot_tree(
     classes = seen.class_names(class_names)
     drawing = Drawing(
         tree,
-        layout(tree, READABLE_DEPTH if max_depth is None else max_depth),
+        place_all(tree, READABLE_DEPTH if max_depth is None else max_depth),
         rows,
         filled and classes is not None,
         ax,

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from dgtrees.nn.layer import TrainableTree
-from dgtrees.nn.losses import LOSSES
 from dgtrees.nn.quantizers import Quantizer
-from dgtrees.nn.rows import TensorRows
-from dgtrees.nn.threads import one_torch_thread
+from dgtrees.nn.tensor_losses import LOSSES
+from dgtrees.nn.tensor_rows import TensorRows
+from dgtrees.nn.torch_threads import one_torch_thread
 
 __all__ = ["AnnealedTree", "SmoothForest", "SmoothTree", "losses_before_and_after"]
 

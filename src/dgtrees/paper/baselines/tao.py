@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dgtrees.estimators.base import DGTEstimator
 from dgtrees.estimators.parameters import check_shape
+from dgtrees.estimators.single_tree import SingleTree
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
 from dgtrees.learn import refine
 from dgtrees.learn.polish import Best, Polish, polish, training_loss
@@ -41,7 +41,7 @@ _CHOICES = {"init": ("cart", "random"), "penalty": ("l1", "l2")}
 
 
 @dataclass(eq=False, repr=False)
-class _Alternating(DGTEstimator):
+class _Alternating(SingleTree):
     """Parameters and fit of both estimators."""
 
     max_depth: int = 6

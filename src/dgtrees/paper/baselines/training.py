@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from dgtrees.errors import StateError
 from dgtrees.learn.standard import Standard
-from dgtrees.nn.losses import LOSSES
-from dgtrees.nn.rows import TensorRows
-from dgtrees.nn.threads import one_torch_thread
+from dgtrees.nn.tensor_losses import LOSSES
+from dgtrees.nn.tensor_rows import TensorRows
+from dgtrees.nn.torch_threads import one_torch_thread
 from dgtrees.nn.validation import BestWeights, evaluate
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.oblique import ObliqueTree
