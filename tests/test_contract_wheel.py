@@ -61,7 +61,7 @@ def test_tables_and_experiments_are_in_the_wheel(installed):
 
 def test_data_sets_are_listed(dgt):
     listed = json.loads(dgt("data", "list", "--json"))
-    assert len(listed["data_sets"]) == 20
+    assert len(listed["data_sets"]) == 22
     assert not any(item["present"] for item in listed["data_sets"])
 
 

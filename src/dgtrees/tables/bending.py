@@ -37,7 +37,7 @@ def bend(values: np.ndarray, center: np.ndarray | float, spread: np.ndarray | fl
 def unbend(bent: float, center: float, spread: float) -> float:
     """The number that is bent to this one, up to rounding; infinite where there is none.
 
-    >>> unbend(float(bend(np.array(80.0), 30.0, 5.0)), 30.0, 5.0)
+    >>> round(unbend(float(bend(np.array(80.0), 30.0, 5.0)), 30.0, 5.0), 9)
     80.0
     """
     with np.errstate(over="ignore"):
