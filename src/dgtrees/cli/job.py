@@ -25,6 +25,8 @@ class Job:
     reading: dict[str, Any]
     passes: int
     silent: bool
+    kind: str = ""
+    """ "Forest" or "Boosting" where it is not one tree."""
 
 
 def check_job(job: Job, stream: bool, sharded: bool, problems: Problems) -> None:
@@ -68,10 +70,16 @@ def check_job(job: Job, stream: bool, sharded: bool, problems: Problems) -> None
         )
     task = "regression" if job.task == "regression" else "classification"
     with problems.collect():
-        checked_recipe(new_estimator(task, job.parameters, {}), task)
+        model = new_estimator(task, job.parameters, {}, job.kind)
+        if job.kind == "Boosting":
+            model._check_parameters()
+        else:
+            checked_recipe(model, task)
 
 
-def new_estimator(task: str, parameters: dict[str, Any], own: dict[str, dict[str, Any]]) -> Any:
+def new_estimator(
+    task: str, parameters: dict[str, Any], own: dict[str, dict[str, Any]], kind: str = ""
+) -> Any:
     """The estimator for a task; options of the other task are refused."""
     import dgtrees
 
@@ -83,6 +91,5 @@ def new_estimator(task: str, parameters: dict[str, Any], own: dict[str, dict[str
                 f"{option} is for {other}, and this is {task}: leave it out, or say --task {other}"
             )
     given = {name: value for name, value in own.get(task, {}).items() if value is not None}
-    forest = "Forest" if "n_estimators" in parameters else ""
     name = "Classifier" if task == "classification" else "Regressor"
-    return getattr(dgtrees, f"DGT{forest}{name}")(**parameters, **given)
+    return getattr(dgtrees, f"DGT{kind}{name}")(**parameters, **given)

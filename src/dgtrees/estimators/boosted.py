@@ -23,8 +23,8 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
 
     Parameters
     ----------
-    n_estimators : int, default 1000
-        Most rounds; held-out rows stop earlier.
+    n_estimators : int or "auto", default "auto"
+        Most rounds, 1000 for "auto"; held-out rows stop earlier.
     learning_rate : float, default 0.1
         Share of every step that is taken.
     max_leaves : int, default 31
@@ -59,6 +59,8 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         any number.
     random_state : int, RandomState or None
         Seed.
+    verbose : int, default 0
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -89,7 +91,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
 
     def __init__(
         self,
-        n_estimators: int = 1000,
+        n_estimators: int | str = "auto",
         *,
         learning_rate: float = 0.1,
         max_leaves: int = 31,
@@ -108,6 +110,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         encoder: Encoder | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
@@ -127,6 +130,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         self.encoder = encoder
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _boosting_loss(self) -> Loss:
         return Logistic() if self._n_classes == 2 else CrossEntropy()
@@ -151,8 +155,8 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
 
     Parameters
     ----------
-    n_estimators : int, default 1000
-        Most rounds; held-out rows stop earlier.
+    n_estimators : int or "auto", default "auto"
+        Most rounds, 1000 for "auto"; held-out rows stop earlier.
     learning_rate : float, default 0.1
         Share of every step that is taken.
     max_leaves : int, default 31
@@ -173,7 +177,7 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         As in `DGTBoostingClassifier`.
     monotonic : sequence or dict of {-1, 0, 1}, optional
         Columns that predictions may only fall (-1) or rise (1) with.
-    warm_start, encoder, n_jobs, random_state
+    warm_start, encoder, n_jobs, random_state, verbose
         As in `DGTBoostingClassifier`.
 
     Attributes
@@ -196,7 +200,7 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
 
     def __init__(
         self,
-        n_estimators: int = 1000,
+        n_estimators: int | str = "auto",
         *,
         learning_rate: float = 0.1,
         max_leaves: int = 31,
@@ -216,6 +220,7 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         encoder: Encoder | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
@@ -236,6 +241,7 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         self.encoder = encoder
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -16,6 +16,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
 from dgtrees.errors import Problems
+from dgtrees.estimators.callbacks import progress_bar
 from dgtrees.estimators.delegation import ModelEstimator
 from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, prepare_rows, start_sum
@@ -31,12 +32,34 @@ _LEAST_ROWS = 20
 _LEAST_FOLD = 5
 """Rows below which a fold says nothing."""
 
+_MOST_ROUNDS = 1000
+"""Rounds of "auto", which held-out rows end earlier."""
+
 _ROUNDS_UNHELD = 50
 """Rounds where there are too few rows to hold any out."""
 
 
 class BoostingEstimator(ModelEstimator):
     """Base of the boosted models; subclasses say what a target is and what loss is lowered."""
+
+    n_estimators: int | str
+    learning_rate: float
+    max_leaves: int
+    min_samples_leaf: int | str
+    oblique: bool | str
+    linear: bool | str
+    n_folds: int | None
+    validation_fraction: float | None
+    patience: int | None
+    l2: float
+    max_samples: float
+    max_features: float
+    monotonic: Sequence[int] | Mapping[str, int] | None
+    warm_start: bool
+    n_jobs: int | None
+    verbose: int
+    _sum: BoostedSum
+    _grown_from: tuple
 
     def _held_out_share(self, rows: int) -> float | None:
         return self.validation_fraction
@@ -104,7 +127,9 @@ class BoostingEstimator(ModelEstimator):
         else:
             self._sum = self._start(train, validation, seed)
         self._grown_from = grown_from
-        self._sum.run(self._rounds(len(train.X)), effective_n_jobs(self.n_jobs))
+        with progress_bar(bool(self.verbose), type(self).__name__, "round") as bars:
+            report = bars[0] if bars else None
+            self._sum.run(self._rounds(len(train.X)), effective_n_jobs(self.n_jobs), report)
         self._deliver(self._sum, counted)
 
     def _start(self, train: Examples, validation: Examples | None, seed: int) -> BoostedSum:
@@ -140,7 +165,7 @@ class BoostingEstimator(ModelEstimator):
     def _settings(self, rows: int, held_out: bool) -> BoostingSettings:
         least = min(_LEAST_ROWS, max(1, rows // 10))
         return BoostingSettings(
-            rounds=int(self.n_estimators),
+            rounds=self._most_rounds,
             learning_rate=float(self.learning_rate),
             max_leaves=int(self.max_leaves),
             least_rows=least if self.min_samples_leaf == "auto" else int(self.min_samples_leaf),
@@ -155,8 +180,12 @@ class BoostingEstimator(ModelEstimator):
     def _rounds(self, rows: int) -> int:
         held_out = len(self._sum.boosters[0].held) > 0
         unheld = self.n_folds is None or self.patience is None
-        most = int(self.n_estimators)
+        most = self._most_rounds
         return most if held_out or unheld else min(most, _ROUNDS_UNHELD)
+
+    @property
+    def _most_rounds(self) -> int:
+        return _MOST_ROUNDS if self.n_estimators == "auto" else int(self.n_estimators)
 
     def _learn_scale(self, train: Examples) -> None:
         """Learn what targets are scaled by, if they are."""
@@ -170,7 +199,7 @@ class BoostingEstimator(ModelEstimator):
         self.model_ = self._finished(
             made.trees(matrix),
             "sum",
-            base=made.base(matrix, shift),
+            base=self._without_weights(made.base(matrix, shift)),
             importance=features,
             scale=made.rows.scale,
             leaf_rows=made.leaf_rows(),
@@ -182,16 +211,20 @@ class BoostingEstimator(ModelEstimator):
 
     def _check_parameters(self) -> None:
         problems = Problems()
-        for name, least in (("n_estimators", 1), ("max_leaves", 2)):
+        problems.require(
+            _whole(self.max_leaves) and self.max_leaves >= 2,
+            f"max_leaves must be a whole number of at least 2, got {self.max_leaves!r}",
+        )
+        for name in ("n_estimators", "min_samples_leaf"):
             value = getattr(self, name)
             problems.require(
-                _whole(value) and value >= least,
-                f"{name} must be a whole number of at least {least}, got {value!r}",
+                value == "auto" or (_whole(value) and value >= 1),
+                f"{name} must be 'auto' or a whole number of at least 1, got {value!r}",
             )
         for name, low, high in _SHARES:
             value = getattr(self, name)
             problems.require(
-                isinstance(value, Real) and not isinstance(value, bool) and low < value <= high,
+                _real(value) and low < value <= high,
                 f"{name} must be a number above {low} and at most {high}, got {value!r}",
             )
         for name in ("oblique", "linear"):
@@ -206,17 +239,13 @@ class BoostingEstimator(ModelEstimator):
                 value is None or (_whole(value) and value >= least),
                 f"{name} must be None or a whole number of at least {least}, got {value!r}",
             )
-        least_rows, share = self.min_samples_leaf, self.validation_fraction
+        share = self.validation_fraction
         problems.require(
-            least_rows == "auto" or (_whole(least_rows) and least_rows >= 1),
-            f"min_samples_leaf must be 'auto' or a whole number of at least 1, got {least_rows!r}",
-        )
-        problems.require(
-            share is None or (isinstance(share, Real) and 0.0 < float(share) < 1.0),
+            share is None or (_real(share) and 0.0 < share < 1.0),
             f"validation_fraction must be between 0 and 1 or None, got {share!r}",
         )
         problems.require(
-            isinstance(self.l2, Real) and 0.0 <= self.l2 < np.inf,
+            _real(self.l2) and 0.0 <= self.l2 < np.inf,
             f"l2 must be a number of at least 0, got {self.l2!r}",
         )
         problems.settle()
@@ -265,7 +294,7 @@ class BoostingEstimator(ModelEstimator):
     # Going on
 
     def _identity(self, train: Examples) -> tuple:
-        given = self.get_params(deep=False)
+        given: dict[str, Any] = self.get_params(deep=False)
         free = {"n_estimators", "warm_start", "n_jobs", "verbose", "encoder"}
         kept = {name: repr(value) for name, value in given.items() if name not in free}
         return hash(train.X.tobytes()), hash(np.asarray(train.y).tobytes()), kept
@@ -277,7 +306,7 @@ class BoostingEstimator(ModelEstimator):
                 "changed: change them back, or fit with warm_start=False"
             )
         have = max(len(booster.trees) for booster in self._sum.boosters)
-        if self.n_estimators < have:
+        if self._most_rounds < have:
             raise ValueError(
                 f"with warm_start n_estimators must not fall below the {have} rounds there are, "
                 f"got {self.n_estimators}: set it higher, or warm_start=False"
@@ -327,6 +356,10 @@ _SHARES = (
     ("max_samples", 0.0, 1.0),
     ("max_features", 0.0, 1.0),
 )
+
+
+def _real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _whole(value: Any) -> bool:

@@ -147,9 +147,7 @@ def best_split(histogram, columns, n_bins, total, rows, least_rows, ridge, signs
                 bounds[0], bounds[1],
             )  # fmt: skip
         else:
-            found, at = _best_of_many(
-                histogram, j, n_bins[j], total, rows, least_rows, ridge, room
-            )
+            found, at = _best_of_many(histogram, j, n_bins[j], total, rows, least_rows, ridge, room)
         if at >= 0 and found > gain:
             gain, column, bin_ = found, j, at
     none = 0.0

@@ -1,4 +1,4 @@
-"""One tree grown leaf by leaf, the best split of all leaves first, from binned columns. Compiled."""
+"""One tree grown leaf by leaf from binned columns, the best split of all first. Compiled."""
 
 from __future__ import annotations
 
@@ -64,7 +64,17 @@ def _best_leaf(gains, split, n_leaves):
 
 @njit(nogil=True, cache=True)
 def grow(
-    bins, rows, gradient, curvature, columns, n_bins, signs, histograms, max_leaves, least_rows, ridge
+    bins,
+    rows,
+    gradient,
+    curvature,
+    columns,
+    n_bins,
+    signs,
+    histograms,
+    max_leaves,
+    least_rows,
+    ridge,
 ):
     """Splits of a tree: column and bin, left and right of every node, gains, bounds of leaves.
 
@@ -88,7 +98,10 @@ def grow(
     splits (nodes, 2), children (nodes, 2) as in `tree.topology`, gains (nodes,), bounds (leaves, 2)
     """
     width, n = gradient.shape[1] + 1, rows.shape[0]
-    splits, children = np.empty((max_leaves - 1, 2), np.int32), np.empty((max_leaves - 1, 2), np.int32)
+    splits, children = (
+        np.empty((max_leaves - 1, 2), np.int32),
+        np.empty((max_leaves - 1, 2), np.int32),
+    )
     node_gains, gains = np.zeros(max_leaves - 1), np.zeros(max_leaves)
     best = np.full((max_leaves, 2), -1, np.int64)  # column and bin
     edges = np.zeros((max_leaves, 2), np.int64)  # first and last row
@@ -163,7 +176,7 @@ def sum_by_leaf(leaves, rows, values, sums):
 
 @njit(nogil=True, cache=True)
 def add_leaves(scores, leaves, values):
-    """Add to the scores (rows, outputs) of all rows the values (leaves, outputs) of their leaves."""
+    """Add to all rows' scores (rows, outputs) the values (leaves, outputs) of their leaves."""
     for row in range(scores.shape[0]):
         for k in range(scores.shape[1]):
             scores[row, k] += values[leaves[row], k]

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from dgtrees.learn.binning import bin_rows
-from dgtrees.learn.boosting import Booster, BoostedTree, BoostingRows, BoostingSettings
+from dgtrees.learn.boosting import BoostedTree, Booster, BoostingRows, BoostingSettings
 from dgtrees.learn.boosting_losses import Loss
 from dgtrees.learn.linear import PENALTIES, Linear, linear_models
 from dgtrees.learn.scaling import moments
@@ -79,8 +80,6 @@ class BoostedSum:
     ----------
     rows : BoostingRows
     boosters : list of Booster
-    n_classes : int
-        0 for regression.
     tried : dict
         Held-out loss of what was tried, by name.
     """
@@ -95,14 +94,21 @@ class BoostedSum:
         """As chosen."""
         return self.boosters[0].settings
 
-    def run(self, rounds: int, n_threads: int = 1) -> BoostedSum:
-        """Let every booster go on, up to so many rounds."""
-        if n_threads <= 1 or len(self.boosters) == 1:
-            for booster in self.boosters:
-                booster.run(rounds)
-        else:
-            with ThreadPoolExecutor(n_threads) as pool:
-                list(pool.map(lambda booster: booster.run(rounds), self.boosters))
+    def run(
+        self,
+        rounds: int,
+        n_threads: int = 1,
+        report: Callable[[int, int, dict[str, float]], object] | None = None,
+    ) -> BoostedSum:
+        """Let every booster go on, up to so many rounds; `report` hears of every round."""
+
+        def after_round() -> None:
+            if report is not None:
+                done = sum(len(booster.trees) for booster in self.boosters)
+                report(done, rounds * len(self.boosters), {"held-out loss": self.held_loss() or 0})
+
+        with ThreadPoolExecutor(max(1, n_threads)) as pool:
+            list(pool.map(lambda booster: booster.run(rounds, after_round), self.boosters))
         return self
 
     # As a model
@@ -124,8 +130,7 @@ class BoostedSum:
         """The kept trees with leaf values times `expand` (outputs of the model, outputs here)."""
         share = expand / len(self.boosters)
         if not self.kept_trees():  # the base says it all, and a forest has a tree
-            leaf = np.zeros((1, len(expand)))
-            return [ObliqueTree(*_no_nodes(self.rows.X.shape[1]), leaf)]
+            return [_leaf(self.rows.X.shape[1], np.zeros(len(expand)))]
         return [
             ObliqueTree(
                 tree.weights, tree.bias, tree.children[:, 0], tree.children[:, 1],
@@ -139,12 +144,12 @@ class BoostedSum:
         d, share = self.rows.X.shape[1], expand / len(self.boosters)
         if self.boosters[0].line is None:
             start = np.sum([booster.start for booster in self.boosters], axis=0)
-            return ObliqueTree(*_no_nodes(d), (share @ start + shift)[None])
+            return _leaf(d, share @ start + shift)
         weights = np.sum([b.line.weights for b in self.boosters if b.line], axis=0)
         bias = np.sum([b.line.bias for b in self.boosters if b.line], axis=0)
         slopes = share @ weights / self.rows.scale
         values = share @ bias + shift - slopes @ self.rows.center
-        return ObliqueTree(*_no_nodes(d), values[None], slopes[None])
+        return _leaf(d, values, slopes[None])
 
     def leaf_rows(self) -> list[np.ndarray]:
         """Rows of every leaf of every tree."""
@@ -162,15 +167,15 @@ class BoostedSum:
         total = np.zeros(self.rows.X.shape[1])
         for tree in self.kept_trees():
             total += tree.importance
-        if self.boosters[0].line is not None and not total.any():
-            total += np.abs(self.base(np.eye(self.rows.y.shape[1]), np.zeros(1)).leaf_weights).sum(
-                axis=(0, 1)
-            ) * self.rows.scale
+        if not total.any():
+            total += sum(np.abs(b.line.weights).sum(axis=0) for b in self.boosters if b.line)
         return total / total.sum() if total.any() else total
 
 
-def _no_nodes(d: int) -> tuple[np.ndarray, ...]:
-    return np.empty((0, d)), np.empty(0), np.empty(0), np.empty(0)
+def _leaf(d: int, values: np.ndarray, slopes: np.ndarray | None = None) -> ObliqueTree:
+    """A tree of d columns and one leaf."""
+    nothing = np.empty(0)
+    return ObliqueTree(np.empty((0, d)), nothing, nothing, nothing, values[None], slopes)
 
 
 def start_sum(
@@ -190,11 +195,11 @@ def start_sum(
     choose : dict
         Which of "least_rows", "linear" and "oblique" are to be chosen.
     """
-    parts = [_Part(*part) for part in parts]
+    dealt = [_Part(*part) for part in parts]
     lines: dict[int, Linear] = {}
 
     def made(settings: BoostingSettings, number: int) -> Booster:
-        part = parts[number]
+        part = dealt[number]
         if settings.linear and number not in lines:
             lines[number] = _best_line(rows, part, classification)
         line = lines[number] if settings.linear else None
@@ -202,10 +207,10 @@ def start_sum(
 
     tried: dict[str, float] = {}
     if any(choose.values()):
-        trials = min(len(parts), -(-_TRIAL_ROWS // len(parts[0].held)))
-        weight = np.concatenate([rows.weight[part.held] for part in parts[:trials]])
+        trials = min(len(dealt), -(-_TRIAL_ROWS // len(dealt[0].held)))
+        weight = np.concatenate([rows.weight[part.held] for part in dealt[:trials]])
         settings = _chosen(made, trials, weight, settings, choose, tried)
-    return BoostedSum(rows, [made(settings, number) for number in range(len(parts))], tried)
+    return BoostedSum(rows, [made(settings, number) for number in range(len(dealt))], tried)
 
 
 def _chosen(
@@ -225,7 +230,7 @@ def _chosen(
 
     best = losses(settings)
     tried["start"] = float(np.average(best, weights=weight))
-    changes = {
+    changes: dict[str, dict[str, Any]] = {
         "least_rows": {"least_rows": _FINE_ROWS},
         "linear": {"linear": True},
         "oblique": {"oblique": False},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -166,7 +167,7 @@ class Booster:
         """Lowest mean loss of held-out rows."""
         return self.losses[self.kept]
 
-    def run(self, rounds: int) -> Booster:
+    def run(self, rounds: int, after_round: Callable[[], None] | None = None) -> Booster:
         """Add trees, up to so many, until held-out rows get no better."""
         patience = self.settings.patience
         while len(self.trees) < rounds:
@@ -177,6 +178,8 @@ class Booster:
             self.losses.append(self._mean(losses))
             if not len(self.held) or self.losses[-1] < self.best_loss:
                 self.kept, self.held_losses = len(self.trees), losses
+            if after_round is not None:
+                after_round()
         return self
 
     def _held_losses(self) -> np.ndarray:

@@ -12,17 +12,15 @@ from typing import ClassVar, Protocol
 import numpy as np
 from scipy.special import expit, softmax
 
-__all__ = ["LOSSES", "CrossEntropy", "Huber", "Logistic", "Loss", "Poisson", "Quantile", "Squared"]
+__all__ = ["LOSSES", "CrossEntropy", "Huber", "Logistic", "Loss", "Quantile", "Squared"]
 
 _LEAST_CURVATURE = 1e-6
-_HIGHEST = 30.0
-"""Largest logarithm of a rate."""
 
 
 class Loss(Protocol):
     """What a booster asks of a loss."""
 
-    renews: bool
+    renews: ClassVar[bool]
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """The best constant scores, (outputs,)."""
@@ -47,6 +45,7 @@ class _Newton:
     renews: ClassVar[bool] = False
 
     def step(self, residual: np.ndarray, weight: np.ndarray) -> float:
+        """As `Loss.step`."""
         raise NotImplementedError
 
 
@@ -55,12 +54,15 @@ class Squared(_Newton):
     """Half the squared error; the mean."""
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """As `Loss.start`."""
         return np.asarray(weight @ y / weight.sum())
 
     def derivatives(self, scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `Loss.derivatives`."""
         return scores - y, np.ones_like(scores)
 
     def values(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """As `Loss.values`."""
         return 0.5 * ((scores - y) ** 2).sum(axis=1)
 
 
@@ -71,12 +73,15 @@ class Huber(_Newton):
     delta: float = 0.5
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """As `Loss.start`."""
         return np.array([weighted_quantile(column, weight, 0.5) for column in y.T])
 
     def derivatives(self, scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `Loss.derivatives`."""
         return np.clip(scores - y, -self.delta, self.delta), np.ones_like(scores)
 
     def values(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """As `Loss.values`."""
         size = np.abs(scores - y)
         inner = np.minimum(size, self.delta)
         return (inner * (size - 0.5 * inner)).sum(axis=1)
@@ -90,32 +95,21 @@ class Quantile:
     renews: ClassVar[bool] = True
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """As `Loss.start`."""
         return np.array([weighted_quantile(column, weight, self.level) for column in y.T])
 
     def derivatives(self, scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `Loss.derivatives`."""
         return (scores >= y) - self.level, np.ones_like(scores)
 
     def values(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """As `Loss.values`."""
         error = y - scores
         return np.maximum(self.level * error, (self.level - 1.0) * error).sum(axis=1)
 
     def step(self, residual: np.ndarray, weight: np.ndarray) -> float:
+        """As `Loss.step`."""
         return weighted_quantile(residual, weight, self.level)
-
-
-@dataclass(frozen=True)
-class Poisson(_Newton):
-    """Counts, or other values of at least 0; scores are logarithms of the mean."""
-
-    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return np.log(np.maximum(weight @ y / weight.sum(), 1e-9))
-
-    def derivatives(self, scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        mean = np.exp(np.minimum(scores, _HIGHEST))
-        return mean - y, np.maximum(mean, _LEAST_CURVATURE)
-
-    def values(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return (np.exp(np.minimum(scores, _HIGHEST)) - y * scores).sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -123,14 +117,17 @@ class Logistic(_Newton):
     """Cross-entropy of two classes; the score is the logit of the second."""
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """As `Loss.start`."""
         mass = weight @ y
         return np.log((mass + 0.5) / (weight.sum() - mass + 0.5))
 
     def derivatives(self, scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `Loss.derivatives`."""
         share = expit(scores)
         return share - y, np.maximum(share * (1.0 - share), _LEAST_CURVATURE)
 
     def values(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """As `Loss.values`."""
         return np.logaddexp(0.0, np.where(y > 0.5, -scores, scores))[:, 0]
 
 
@@ -139,16 +136,19 @@ class CrossEntropy(_Newton):
     """Cross-entropy of three or more classes."""
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """As `Loss.start`."""
         mass = weight @ y + 0.5
         return np.log(mass / mass.sum())
 
     def derivatives(self, scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `Loss.derivatives`."""
         share = softmax(scores, axis=1)
         # There is one output more than freedom: steps would otherwise be too long.
         rest = y.shape[1] / (y.shape[1] - 1.0)
         return share - y, np.maximum(rest * share * (1.0 - share), _LEAST_CURVATURE)
 
     def values(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """As `Loss.values`."""
         highest = scores.max(axis=1, keepdims=True)
         total = np.log(np.exp(scores - highest).sum(axis=1)) + highest[:, 0]
         return total - (scores * y).sum(axis=1)

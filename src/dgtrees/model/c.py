@@ -93,7 +93,9 @@ def c_name(text: str) -> str:
 
 
 def _needs_exp(parts: Model) -> bool:
-    return parts.linear and (parts.scores_to_shares or parts.forest.combine == "softmax")
+    if parts.linear and parts.forest.combine == "softmax":
+        return True
+    return parts.scores_to_shares and not parts.shares_by_leaf
 
 
 def _has_categories(parts: Model) -> bool:
@@ -206,10 +208,9 @@ def _functions(parts: Model) -> list[str]:
     if parts.answer.labels is not None or votes or _needs_exp(parts):
         code.append(source.BEST)
     code += [source.SOFTMAX] if _needs_exp(parts) else []
-    by_leaf = parts.scores_to_shares and not parts.linear
-    code += [_adding(parts), source.OUTPUTS]
+    code += [_adding(parts), source.OUTPUTS.replace("$end", _ending(parts))]
     code.append(source.APPLY_TREE if parts.alone else source.APPLY_FOREST)
-    if by_leaf:
+    if parts.shares_by_leaf:
         code.append(source.SHARES_BY_LEAF)
     else:
         then = "    @_softmax(out);\n" if parts.scores_to_shares else ""
@@ -239,6 +240,17 @@ def _adding(parts: Model) -> str:
     if parts.forest.combine != "mean":
         said = source.VOTE if parts.forest.combine == "vote" else "    @_softmax(said);\n"
     return source.ADD_LINEAR.replace("$said", said)
+
+
+def _ending(parts: Model) -> str:
+    """What makes the sum over trees the answer."""
+    forest = parts.forest
+    if forest.combine != "sum":
+        return source.DIVIDE
+    base, added = forest.base, ""
+    if base is not None:
+        added = source.ADD_LINEAR_BASE if base.linear else source.ADD_BASE
+    return added + (source.CLIP.replace("said", "out") if forest.bounds is not None else "")
 
 
 def _main(parts: Model) -> str:
@@ -279,8 +291,12 @@ def _numbers(parts: Model, name: str, code: str) -> str:
     }
     if parts.linear:
         arrays["slopes"] = _stacked(parts, "leaf_weights")
-    elif parts.scores_to_shares:
+    elif parts.shares_by_leaf:
         arrays["shares"] = parts.leaf_shares
+    if forest.base is not None:
+        arrays["base"] = forest.base.leaf_values[0]
+        slopes = forest.base.leaf_weights
+        arrays["base_slopes"] = np.zeros(0) if slopes is None else slopes[0]
     if parts.answer.weighing is not None:
         arrays["emphasis"] = parts.answer.weighing[1]
     if forest.bounds is not None:

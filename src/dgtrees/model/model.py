@@ -125,6 +125,11 @@ class Model:
         return isinstance(self.answer, Classes) and self.forest.combine in ("mean", "sum")
 
     @property
+    def shares_by_leaf(self) -> bool:
+        """Whether every leaf has its class probabilities, which need not be computed."""
+        return self.scores_to_shares and not self.linear and self.forest.combine == "mean"
+
+    @property
     def leaf_shares(self) -> np.ndarray:
         """Class probabilities of every constant leaf, as `predict_proba` gives them."""
         return np.asarray(softmax(self.forest._answers, axis=1))

@@ -34,8 +34,9 @@ class ObliqueForest:
     ----------
     trees : sequence of ObliqueTree
     combine : {"mean", "vote", "softmax", "sum"}
-        "mean" averages outputs, "sum" adds them; "vote" counts, for every class, the trees whose score for it is
-        highest (the first of equal ones); "softmax" averages the trees' class probabilities.
+        "mean" averages outputs, "sum" adds them; "vote" counts, for every class, the trees whose
+        score for it is highest (the first of equal ones); "softmax" averages the trees' class
+        probabilities.
         The answer of these two is a share for every class.
     bounds : pair of ndarray of shape (outputs,), optional
         Lowest and highest output: of every tree with linear leaves, for "mean", and of the whole,
