@@ -12,7 +12,7 @@ import typer
 
 from dgtrees.cli import options as o
 from dgtrees.cli.file_checks import check_files
-from dgtrees.cli.job import Job, check_job, new_estimator
+from dgtrees.cli.job import Job, boosting_parameters, check_job, new_estimator
 from dgtrees.cli.labelled import read_labelled, read_validation, score
 from dgtrees.cli.output import report, said, save_model
 from dgtrees.errors import Problems
@@ -20,16 +20,6 @@ from dgtrees.errors import Problems
 __all__ = ["fit"]
 
 _TREES = 30
-_OF_TREES = {
-    "max_depth": None,
-    "leaf": "auto",
-    "recipe": "default",
-    "n_layers": None,
-    "max_epochs": None,
-    "batch_size": None,
-    "l1": None,
-}
-"""Options that boosting has no use for, and what they are if nobody gives them."""
 
 
 def fit(
@@ -146,7 +136,7 @@ def fit(
             "--boost needs all rows in memory: leave out --stream and --workers",
         )
         problems.require(backend == "loky", "--backend is for forests: leave it out with --boost")
-        parameters = _for_boosting(parameters, problems)
+        parameters = boosting_parameters(parameters, problems)
         parameters |= {"n_jobs": jobs}
         if max_leaves is not None:
             parameters["max_leaves"] = max_leaves
@@ -203,18 +193,6 @@ def fit(
         "seconds": round(seconds, 2),
     }
     report(result, _summary(result), as_json=json, quiet=quiet, clear=output != "-")
-
-
-def _for_boosting(parameters: dict[str, Any], problems: Problems) -> dict[str, Any]:
-    """What boosting takes of the parameters; options that it has no use for are refused."""
-    for name, unset in _OF_TREES.items():
-        option = "--" + name.replace("_", "-")
-        problems.require(
-            parameters.get(name) == unset,
-            f"{option} is for trees trained by gradient descent: leave it out with --boost",
-        )
-    kept = ("learning_rate", "l2", "validation_fraction", "random_state", "verbose")
-    return {name: parameters[name] for name in kept if parameters[name] is not None}
 
 
 def _size(model: Any) -> dict[str, int]:

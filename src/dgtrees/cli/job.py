@@ -7,7 +7,18 @@ from typing import Any
 
 from dgtrees.errors import Problems
 
-__all__ = ["Job", "check_job", "new_estimator"]
+__all__ = ["Job", "boosting_parameters", "check_job", "new_estimator"]
+
+_OF_TREES = {
+    "max_depth": None,
+    "leaf": "auto",
+    "recipe": "default",
+    "n_layers": None,
+    "max_epochs": None,
+    "batch_size": None,
+    "l1": None,
+}
+"""Options that boosting has no use for, and what they are if nobody gives them."""
 
 
 @dataclass(frozen=True)
@@ -93,3 +104,15 @@ def new_estimator(
     given = {name: value for name, value in own.get(task, {}).items() if value is not None}
     name = "Classifier" if task == "classification" else "Regressor"
     return getattr(dgtrees, f"DGT{kind}{name}")(**parameters, **given)
+
+
+def boosting_parameters(parameters: dict[str, Any], problems: Problems) -> dict[str, Any]:
+    """What boosting takes of the parameters; options that it has no use for are refused."""
+    for name, unset in _OF_TREES.items():
+        option = "--" + name.replace("_", "-")
+        problems.require(
+            parameters.get(name) == unset,
+            f"{option} is for trees trained by gradient descent: leave it out with --boost",
+        )
+    kept = ("learning_rate", "l2", "validation_fraction", "random_state", "verbose")
+    return {name: parameters[name] for name in kept if parameters[name] is not None}

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
-from dgtrees.errors import Problems
+from dgtrees.estimators.boosting_checks import check_boosting
 from dgtrees.estimators.callbacks import progress_bar
 from dgtrees.estimators.delegation import ModelEstimator
 from dgtrees.estimators.parameters import unchanged_on_error
@@ -210,45 +209,7 @@ class BoostingEstimator(ModelEstimator):
     # Parameters
 
     def _check_parameters(self) -> None:
-        problems = Problems()
-        problems.require(
-            _whole(self.max_leaves) and self.max_leaves >= 2,
-            f"max_leaves must be a whole number of at least 2, got {self.max_leaves!r}",
-        )
-        for name in ("n_estimators", "min_samples_leaf"):
-            value = getattr(self, name)
-            problems.require(
-                value == "auto" or (_whole(value) and value >= 1),
-                f"{name} must be 'auto' or a whole number of at least 1, got {value!r}",
-            )
-        for name, low, high in _SHARES:
-            value = getattr(self, name)
-            problems.require(
-                _real(value) and low < value <= high,
-                f"{name} must be a number above {low} and at most {high}, got {value!r}",
-            )
-        for name in ("oblique", "linear"):
-            value = getattr(self, name)
-            problems.require(
-                isinstance(value, bool) or value == "auto",
-                f"{name} must be 'auto', True or False, got {value!r}",
-            )
-        for name, least in (("patience", 1), ("n_folds", 2)):
-            value = getattr(self, name)
-            problems.require(
-                value is None or (_whole(value) and value >= least),
-                f"{name} must be None or a whole number of at least {least}, got {value!r}",
-            )
-        share = self.validation_fraction
-        problems.require(
-            share is None or (_real(share) and 0.0 < share < 1.0),
-            f"validation_fraction must be between 0 and 1 or None, got {share!r}",
-        )
-        problems.require(
-            _real(self.l2) and 0.0 <= self.l2 < np.inf,
-            f"l2 must be a number of at least 0, got {self.l2!r}",
-        )
-        problems.settle()
+        check_boosting(self.get_params(deep=False))
 
     def _signs(self) -> np.ndarray:
         """Sign of every encoded column in `monotonic`, 0 where there is none."""
@@ -282,8 +243,9 @@ class BoostingEstimator(ModelEstimator):
                 raise ValueError(
                     f"monotonic must name columns of X, got {unknown[0]!r}: they are {names[:10]}"
                 )
-            given = [given.get(name, 0) for name in names]
-        signs = list(given)
+            signs = [given.get(name, 0) for name in names]
+        else:
+            signs = list(given)
         if len(signs) != len(names) or any(sign not in (-1, 0, 1) for sign in signs):
             raise ValueError(
                 f"monotonic must be {len(names)} numbers, -1, 0 or 1, or a dict of columns, got "
@@ -294,7 +256,7 @@ class BoostingEstimator(ModelEstimator):
     # Going on
 
     def _identity(self, train: Examples) -> tuple:
-        given: dict[str, Any] = self.get_params(deep=False)
+        given: dict[str, Any] = dict(self.get_params(deep=False))
         free = {"n_estimators", "warm_start", "n_jobs", "verbose", "encoder"}
         kept = {name: repr(value) for name, value in given.items() if name not in free}
         return hash(train.X.tobytes()), hash(np.asarray(train.y).tobytes()), kept
@@ -349,18 +311,3 @@ class BoostingEstimator(ModelEstimator):
         """`predict` after every round of trees."""
         for outputs in self._staged_outputs(X):
             yield self._answer.predict(outputs)
-
-
-_SHARES = (
-    ("learning_rate", 0.0, 1.0),
-    ("max_samples", 0.0, 1.0),
-    ("max_features", 0.0, 1.0),
-)
-
-
-def _real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)

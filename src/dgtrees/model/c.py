@@ -16,6 +16,7 @@ import numpy as np
 
 from dgtrees.model import c_encoding
 from dgtrees.model import c_source as source
+from dgtrees.model.c_arrays import array_text, strings, wrapped
 from dgtrees.model.model import Model, ModelLike, model_of
 from dgtrees.model.text import on_one_line
 from dgtrees.tables.encoding import CATEGORY, DATE, UNUSED
@@ -159,7 +160,7 @@ def _column_list(parts: Model, name: str) -> list[str]:
         entry = f"  {number}  {on_one_line(column.name)}"
         if column.kind == CATEGORY:
             named = [f"{k} {on_one_line(text)}" for k, text in enumerate(column.labels)]
-            entry += f": {_wrapped(named, ' ' * 5, 80)}"
+            entry += f": {wrapped(named, ' ' * 5, 80)}"
         entry += _REMARKS.get(column.kind, "")
         lines += entry.split("\n")
     if _has_categories(parts):
@@ -315,52 +316,18 @@ def _numbers(parts: Model, name: str, code: str) -> str:
     if columns:
         arrays |= c_encoding.encoding_arrays(columns)
     text = [
-        _array(f"{name}_{key}", np.asarray(array))
+        array_text(f"{name}_{key}", np.asarray(array))
         for key, array in arrays.items()
         if f"@_{key}[" in code
     ]
     if _has_categories(parts):
         names = [category for column in columns for category in column.labels]
-        text.append(_strings(f"static const char *const {name}_category_names[]", names))
+        text.append(strings(f"static const char *const {name}_category_names[]", names))
     if parts.answer.labels is not None:
         labels = [str(label) for label in np.asarray(parts.answer.labels).tolist()]
-        text.append(_strings(f"const char *const {name}_labels[{name}_OUTPUTS]", labels))
+        text.append(strings(f"const char *const {name}_labels[{name}_OUTPUTS]", labels))
     return "\n".join(text)
 
 
 def _stacked(parts: Model, what: str) -> np.ndarray:
     return np.concatenate([getattr(tree, what) for tree in parts.forest.trees])
-
-
-def _array(name: str, array: np.ndarray) -> str:
-    kind = "double" if array.dtype.kind == "f" else "int"
-    shape = "".join(f"[{size}]" for size in array.shape)
-
-    def braced(part: Any, indent: str) -> str:
-        if isinstance(part[0], list):
-            return "{" + f",\n{indent}".join(braced(p, f"{indent} ") for p in part) + "}"
-        return "{" + _wrapped([repr(value) for value in part], indent) + "}"
-
-    return f"static const {kind} {name}{shape} = {braced(array.tolist(), ' ')};\n"
-
-
-def _wrapped(words: list[str], indent: str, width: int = 96) -> str:
-    lines, line = [], ""
-    for word in words:
-        if line and len(line) + len(word) + 2 > width:
-            lines.append(line)
-            line = ""
-        line += f"{word}, "
-    return f"\n{indent}".join([*lines, line]).rstrip(", ")
-
-
-def _strings(declaration: str, texts: list[str]) -> str:
-    words = [f'"{_escaped(text)}"' for text in texts]
-    return f"{declaration} = {{\n    {_wrapped(words, '    ')}}};\n"
-
-
-def _escaped(text: str) -> str:
-    """UTF-8 as C takes it; octal, because hexadecimal escapes would swallow what follows."""
-    plain = set(map(ord, " !#$%&'()*+,-./:;<=>@[]^_`{|}~")) | set(range(48, 58))
-    plain |= set(range(65, 91)) | set(range(97, 123))
-    return "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode())
