@@ -275,7 +275,7 @@ class BoostingEstimator(ModelEstimator):
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
+        state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if name not in ("_sum", "_grown_from")}
 
     # Answers
