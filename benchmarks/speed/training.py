@@ -121,9 +121,7 @@ def _against(times: Times) -> dict:
 
 
 def _steps_table(found: list[dict]) -> Table:
-    shown = Table(
-        title="One training step, one thread: its CPU us (bound: its matrix products alone)"
-    )
+    shown = Table(title="One training step, one thread: CPU us (bound: matrix products alone)")
     columns = ("", "h", "d", "rows", "M mult.-adds", "us", "bound", "share of it")
     _add_columns(shown, columns, found)
     for row in found:

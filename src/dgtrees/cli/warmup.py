@@ -126,6 +126,10 @@ def _fit_classes(model: Any) -> None:
 
 def _ask(model: Any, fitted: Any, X: np.ndarray) -> None:
     """Rows and single rows, through the estimator and through what it has fitted."""
+    from dgtrees.model.reading import encode_row
+
+    # A model knows the range of its columns only where one of them has wild cells.
+    ranged = model.model_.encoder.reaching(X.min(axis=0), X.max(axis=0))
     for array in _arrays(X):
         fitted.predict(array)
         fitted.apply(array)
@@ -133,6 +137,7 @@ def _ask(model: Any, fitted: Any, X: np.ndarray) -> None:
             fitted.predict_row(row)
             fitted.apply_row(row)
             model.predict_row(row)
+            encode_row(row, ranged, None)
 
 
 def _answer(policy: Any) -> None:
