@@ -28,7 +28,7 @@ def warmup(json: o.Json = False, quiet: o.Quiet = False) -> None:
 
     Afterwards the first fit, prediction or decision of a process takes no longer than the next.
     """
-    from dgtrees.learn import descent  # noqa: F401
+    from dgtrees.learn import boosting, descent  # noqa: F401
     from dgtrees.paper.baselines import _forest_bandit  # noqa: F401
     from dgtrees.tree import compiled, online, routing  # noqa: F401
 
