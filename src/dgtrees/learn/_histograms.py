@@ -61,13 +61,13 @@ def separate(histograms, parent, child, smaller_is_child, columns, n_bins, width
                 one[at] = smaller
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True)
 def leaf_value(gradient, curvature, ridge, low, high):
     """The Newton step of a leaf, kept between bounds."""
     return min(max(-gradient / (curvature + ridge), low), high)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True)
 def clipped_gain(gradient, curvature, ridge, value):
     """Twice what a leaf of this value takes from the loss."""
     return -2.0 * gradient * value - (curvature + ridge) * value * value
