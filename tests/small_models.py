@@ -6,6 +6,8 @@ import numpy as np
 
 from dgtrees import (
     DGTBandit,
+    DGTBoostingClassifier,
+    DGTBoostingRegressor,
     DGTClassifier,
     DGTContinuousBandit,
     DGTForestClassifier,
@@ -87,6 +89,12 @@ def made():
         ),
         "forest-values": (DGTForestRegressor(3, **QUICK, oob_score=True).fit(X, several), X),
         "forest-linear": (DGTForestRegressor(2, **QUICK, leaf="linear").fit(named, X[:, 0]), named),
+        "boosting": (DGTBoostingClassifier(5, random_state=0).fit(named, words), named),
+        "boosting-values": (DGTBoostingRegressor(5, random_state=0).fit(X, several), X),
+        "boosting-linear": (
+            DGTBoostingRegressor(5, linear=True, random_state=0).fit(named, X[:, 0]),
+            named,
+        ),
         "tao": (TAOClassifier(max_depth=2, random_state=0).fit(X, words), X),
         "tao-values": (TAORegressor(2, alpha=(3.0, 1.0), random_state=0).fit(X, X[:, 0]), X),
         "policy": (encoded_policy(), mixed()),

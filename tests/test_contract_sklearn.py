@@ -3,11 +3,20 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from dgtrees import DGTClassifier, DGTForestClassifier, DGTForestRegressor, DGTRegressor
+from dgtrees import (
+    DGTBoostingClassifier,
+    DGTBoostingRegressor,
+    DGTClassifier,
+    DGTForestClassifier,
+    DGTForestRegressor,
+    DGTRegressor,
+)
 
 ESTIMATORS = [
     DGTClassifier(),
     DGTRegressor(),
+    DGTBoostingClassifier(),
+    DGTBoostingRegressor(),
     # Shorter trainings and fewer trees than the default: the checks fit several hundred models.
     DGTClassifier(max_epochs=50),
     DGTRegressor(max_epochs=50),

@@ -43,6 +43,20 @@ def test_leaves_and_values_are_the_same_whatever_the_compiler_does(flags, tmp_pa
 
 
 @compiled
+@pytest.mark.parametrize("linear", [False, True])
+def test_a_sum_has_its_base_and_bounds(linear, tmp_path):
+    rng = np.random.default_rng(3)
+    trees = [random_tree(rng, 10, height, 3) for height in (3, 0, 4)]
+    base = random_tree(rng, 10, 0, 3, linear)
+    forest = ObliqueForest(trees, "sum", ([-0.5] * 3, [0.5] * 3), base)
+    X = rng.normal(size=(1000, 10))
+    answers = CModel(forest, tmp_path).predict(X)
+    assert np.array_equal(answers, forest.predict(X))
+    assert np.array_equal(forest.predict_row(X[0]), answers[0])
+    assert answers.max() == 0.5 and len(np.unique(answers)) > 20
+
+
+@compiled
 @pytest.mark.parametrize("combine", ["mean", "vote", "softmax"])
 @pytest.mark.parametrize("linear", [False, True])
 def test_forests_are_added_in_order(combine, linear, tmp_path):

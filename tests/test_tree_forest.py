@@ -98,7 +98,7 @@ def test_trees_that_do_not_belong_together_are_refused():
         ObliqueForest([])
     with pytest.raises(ValueError, match=r"tree 0 has \(3, 2, False\), tree 1 has \(4, 2, False\)"):
         ObliqueForest([random_tree(rng, 2), random_tree(rng, 2, d=4)])
-    with pytest.raises(ValueError, match="one of mean, vote, softmax, got 'median'"):
+    with pytest.raises(ValueError, match="one of mean, vote, softmax, sum, got 'median'"):
         ObliqueForest([random_tree(rng, 2)], "median")
     with pytest.raises(ValueError, match="bounds must be two arrays of 2 numbers"):
         ObliqueForest([random_tree(rng, 2)], "mean", (np.zeros(1), np.zeros(1)))

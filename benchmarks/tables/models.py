@@ -72,7 +72,8 @@ class Contestant:
         given = model.get_params(deep=False)
         given = {name: given[name] for name in sorted(given) if name != "random_state"}
         name = "classification" if task == "clf" else "regression"
-        return sha256(repr((checked_recipe(model, name), given)).encode()).hexdigest()[:8]
+        recipe = checked_recipe(model, name) if "recipe" in given else None
+        return sha256(repr((recipe, given)).encode()).hexdigest()[:8]
 
 
 def _pick(classifier: Any, regressor: Any, **given: Any) -> Callable[[str, int], Any]:
@@ -112,6 +113,12 @@ CONTESTANTS = {
         "DGT-Forest",
         _pick(dgtrees.DGTForestClassifier, dgtrees.DGTForestRegressor, n_jobs=1),
         "a forest of this library, defaults",
+        "dgtrees",
+    ),
+    "dgt-boosting": Contestant(
+        "DGT-Boosting",
+        _pick(dgtrees.DGTBoostingClassifier, dgtrees.DGTBoostingRegressor, n_jobs=1),
+        "a boosted sum of small trees of this library, defaults",
         "dgtrees",
     ),
     "cart": Contestant(

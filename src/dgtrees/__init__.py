@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from dgtrees.cluster.shards import fit_shards
     from dgtrees.errors import DGTreesError
     from dgtrees.estimators import (
+        DGTBoostingClassifier,
+        DGTBoostingRegressor,
         DGTClassifier,
         DGTForestClassifier,
         DGTForestRegressor,
@@ -37,6 +39,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "BanditRecipe": "dgtrees.bandit",
     "DGTBandit": "dgtrees.bandit",
+    "DGTBoostingClassifier": "dgtrees.estimators",
+    "DGTBoostingRegressor": "dgtrees.estimators",
     "DGTClassifier": "dgtrees.estimators",
     "DGTContinuousBandit": "dgtrees.bandit",
     "DGTForestClassifier": "dgtrees.estimators",
@@ -63,6 +67,8 @@ _KINDS = (
     "DGTRegressor",
     "DGTForestClassifier",
     "DGTForestRegressor",
+    "DGTBoostingClassifier",
+    "DGTBoostingRegressor",
     "DGTBandit",
     "DGTContinuousBandit",
     "TAOClassifier",
@@ -73,6 +79,8 @@ _KINDS = (
 __all__ = [
     "BanditRecipe",
     "DGTBandit",
+    "DGTBoostingClassifier",
+    "DGTBoostingRegressor",
     "DGTClassifier",
     "DGTContinuousBandit",
     "DGTForestClassifier",

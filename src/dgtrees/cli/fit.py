@@ -12,12 +12,14 @@ import typer
 
 from dgtrees.cli import options as o
 from dgtrees.cli.file_checks import check_files
-from dgtrees.cli.job import Job, check_job, new_estimator
+from dgtrees.cli.job import Job, boosting_parameters, check_job, new_estimator
 from dgtrees.cli.labelled import read_labelled, read_validation, score
 from dgtrees.cli.output import report, said, save_model
 from dgtrees.errors import Problems
 
 __all__ = ["fit"]
+
+_TREES = 30
 
 
 def fit(
@@ -62,6 +64,12 @@ def fit(
     trees: Annotated[
         int | None, typer.Option(help="Train a forest of so many trees, not one tree.")
     ] = None,
+    forest: Annotated[
+        bool, typer.Option("--forest", help="Train a forest of 30 trees: --trees 30.")
+    ] = False,
+    boost: Annotated[
+        bool, typer.Option("--boost", help="Train a boosted sum of small trees, not one tree.")
+    ] = False,
     jobs: o.Jobs = None,
     backend: o.Backend = "loky",
     weight: o.Weight = None,
@@ -95,7 +103,7 @@ def fit(
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Train a tree, or a forest, on a table and save it.
+    """Train a tree, a forest or a boosted sum of trees on a table and save it.
 
     Numbers and names are told apart column by column, missing values are welcome, and the task is
     found out from the target.
@@ -119,7 +127,20 @@ def fit(
     if max_depth is not None:
         parameters["max_depth"] = max_depth
     sharded = workers is not None or checkpoint is not None or Path(train).is_dir()
-    if trees is not None:
+    if forest and trees is None:
+        trees = _TREES
+    if boost:
+        problems.require(trees is None, "--boost is no forest: leave out --trees and --forest")
+        problems.require(
+            not (stream or sharded),
+            "--boost needs all rows in memory: leave out --stream and --workers",
+        )
+        problems.require(backend == "loky", "--backend is for forests: leave it out with --boost")
+        parameters = boosting_parameters(parameters, problems)
+        parameters |= {"n_jobs": jobs}
+        if max_leaves is not None:
+            parameters["max_leaves"] = max_leaves
+    elif trees is not None:
         problems.require(
             not (stream or sharded),
             "--trees needs all rows in memory: leave out --stream and --workers",
@@ -143,9 +164,12 @@ def fit(
     own = {"classification": {"class_weight": class_weight}, "regression": {"loss": loss}}
     started = time.perf_counter()
     silent = quiet or json
-    job = Job(train, val, parameters, own, target, task, weight, columns, reading, passes, silent)
+    kind = "Boosting" if boost else "" if trees is None else "Forest"
+    job = Job(
+        train, val, parameters, own, target, task, weight, columns, reading, passes, silent, kind
+    )
     check_files(problems, reads=(train, val), writes=(output,))
-    one = trees is None  # what --stream and folders need is beside the point of a forest
+    one = not kind  # what --stream and folders need is beside the point of a forest
     check_job(job, stream and one, sharded and one, problems)
     problems.settle()
     if sharded:
@@ -174,7 +198,8 @@ def fit(
 def _size(model: Any) -> dict[str, int]:
     if not model.model_.alone:
         forest = model.forest_
-        return {"trees": len(forest), "leaves": forest.n_leaves, "depth": forest.depth}
+        rounds = {"rounds": model.n_iter_} if forest.combine == "sum" else {}
+        return {"trees": len(forest), "leaves": forest.n_leaves, "depth": forest.depth, **rounds}
     return {
         "leaves": model.get_n_leaves(),
         "depth": model.get_depth(),
@@ -204,14 +229,15 @@ def _leaves(count: int) -> str:
 
 
 def _kind(result: dict[str, Any]) -> str:
-    return f"a forest of {result['trees']} trees" if "trees" in result else "a tree"
+    what = "a boosted sum" if "rounds" in result else "a forest"
+    return f"{what} of {result['trees']} trees" if "trees" in result else "a tree"
 
 
 def _fit_whole(job: Job) -> tuple[Any, int, dict[str, Any]]:
     table = read_labelled(
         job.train, job.target, task=job.task, weight=job.weight, **job.columns, **job.reading
     )
-    model = new_estimator(table.task, job.parameters, job.own)
+    model = new_estimator(table.task, job.parameters, job.own, job.kind)
     rows = len(table)
     if job.val is None:
         model.fit(table.X, table.y, sample_weight=table.weight)
@@ -231,6 +257,8 @@ def _fit_whole(job: Job) -> tuple[Any, int, dict[str, Any]]:
 
 def _own_validation(model: Any, table: Any) -> dict[str, Any]:
     """The score on rows that the estimator itself held out, in the target's units."""
+    if hasattr(model, "staged_predict"):
+        return _held_out(model)
     if not model.model_.alone:
         if model._task == "classification":
             return {"out_of_bag_accuracy": model.oob_score_}
@@ -247,6 +275,15 @@ def _own_validation(model: Any, table: Any) -> dict[str, Any]:
     if model._task == "classification":
         return {"validation_accuracy": float(model.best_score_)}
     return {"validation_rmse": float(model.best_score_ * model._trainer_.standard.y_scale[0])}
+
+
+def _held_out(model: Any) -> dict[str, Any]:
+    """What the held-out rows of a boosted sum say, where its loss is one that is reported."""
+    if model.best_score_ is None or (not model._n_classes and model.loss != "squared"):
+        return {}
+    if model._n_classes:
+        return {"held_out_log_loss": model.best_score_}
+    return {"held_out_r2": 1.0 - 2.0 * model.best_score_}  # half the error of standardised targets
 
 
 def _fit_shards(

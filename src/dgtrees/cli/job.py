@@ -7,7 +7,18 @@ from typing import Any
 
 from dgtrees.errors import Problems
 
-__all__ = ["Job", "check_job", "new_estimator"]
+__all__ = ["Job", "boosting_parameters", "check_job", "new_estimator"]
+
+_OF_TREES = {
+    "max_depth": None,
+    "leaf": "auto",
+    "recipe": "default",
+    "n_layers": None,
+    "max_epochs": None,
+    "batch_size": None,
+    "l1": None,
+}
+"""Options that boosting has no use for, and what they are if nobody gives them."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,8 @@ class Job:
     reading: dict[str, Any]
     passes: int
     silent: bool
+    kind: str = ""
+    """ "Forest" or "Boosting" where it is not one tree."""
 
 
 def check_job(job: Job, stream: bool, sharded: bool, problems: Problems) -> None:
@@ -68,10 +81,16 @@ def check_job(job: Job, stream: bool, sharded: bool, problems: Problems) -> None
         )
     task = "regression" if job.task == "regression" else "classification"
     with problems.collect():
-        checked_recipe(new_estimator(task, job.parameters, {}), task)
+        model = new_estimator(task, job.parameters, {}, job.kind)
+        if job.kind == "Boosting":
+            model._check_parameters()
+        else:
+            checked_recipe(model, task)
 
 
-def new_estimator(task: str, parameters: dict[str, Any], own: dict[str, dict[str, Any]]) -> Any:
+def new_estimator(
+    task: str, parameters: dict[str, Any], own: dict[str, dict[str, Any]], kind: str = ""
+) -> Any:
     """The estimator for a task; options of the other task are refused."""
     import dgtrees
 
@@ -83,6 +102,17 @@ def new_estimator(task: str, parameters: dict[str, Any], own: dict[str, dict[str
                 f"{option} is for {other}, and this is {task}: leave it out, or say --task {other}"
             )
     given = {name: value for name, value in own.get(task, {}).items() if value is not None}
-    forest = "Forest" if "n_estimators" in parameters else ""
     name = "Classifier" if task == "classification" else "Regressor"
-    return getattr(dgtrees, f"DGT{forest}{name}")(**parameters, **given)
+    return getattr(dgtrees, f"DGT{kind}{name}")(**parameters, **given)
+
+
+def boosting_parameters(parameters: dict[str, Any], problems: Problems) -> dict[str, Any]:
+    """What boosting takes of the parameters; options that it has no use for are refused."""
+    for name, unset in _OF_TREES.items():
+        option = "--" + name.replace("_", "-")
+        problems.require(
+            parameters.get(name) == unset,
+            f"{option} is for trees trained by gradient descent: leave it out with --boost",
+        )
+    kept = ("learning_rate", "l2", "validation_fraction", "random_state", "verbose")
+    return {name: parameters[name] for name in kept if parameters[name] is not None}

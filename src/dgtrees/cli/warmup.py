@@ -28,7 +28,7 @@ def warmup(json: o.Json = False, quiet: o.Quiet = False) -> None:
 
     Afterwards the first fit, prediction or decision of a process takes no longer than the next.
     """
-    from dgtrees.learn import descent  # noqa: F401
+    from dgtrees.learn import boosting, descent  # noqa: F401
     from dgtrees.paper.baselines import _forest_bandit  # noqa: F401
     from dgtrees.tree import compiled, online, routing  # noqa: F401
 
@@ -80,6 +80,10 @@ def kinds() -> Iterator[Callable[[], Any]]:
     for forest in (dgtrees.DGTForestClassifier, dgtrees.DGTForestRegressor):
         for leaf in ("constant", "linear"):
             yield partial(_fit, forest(2, max_depth=2, leaf=leaf, max_epochs=1, random_state=0))
+    for boosting in (dgtrees.DGTBoostingClassifier, dgtrees.DGTBoostingRegressor):
+        for linear in (False, True):
+            yield partial(_fit, boosting(2, linear=linear, random_state=0))
+    yield partial(_fit_classes, dgtrees.DGTBoostingClassifier(2, random_state=0))
     yield partial(_answer, dgtrees.DGTBandit(2, 2, random_state=0))
     yield partial(_answer, dgtrees.DGTContinuousBandit(0.0, 1.0, 2, random_state=0))
     baseline = ContextualBanditForest(2, n_trees=2, max_depth=2, warm_up=5, random_state=0)
@@ -112,6 +116,12 @@ def _fit(model: Any) -> None:
     forest = model.model_.forest
     fitted = forest.trees[0] if model.model_.alone else forest
     _ask(model, fitted, X)
+
+
+def _fit_classes(model: Any) -> None:
+    """Several classes, whose splits are chosen together."""
+    X, _ = _rows()
+    model.fit(X, np.arange(_ROWS) % 3).predict(X)
 
 
 def _ask(model: Any, fitted: Any, X: np.ndarray) -> None:

@@ -1,7 +1,15 @@
 """scikit-learn estimators."""
 
 from dgtrees.estimators.bagged_forests import DGTForestClassifier, DGTForestRegressor
+from dgtrees.estimators.boosted import DGTBoostingClassifier, DGTBoostingRegressor
 from dgtrees.estimators.classifier import DGTClassifier
 from dgtrees.estimators.regressor import DGTRegressor
 
-__all__ = ["DGTClassifier", "DGTForestClassifier", "DGTForestRegressor", "DGTRegressor"]
+__all__ = [
+    "DGTBoostingClassifier",
+    "DGTBoostingRegressor",
+    "DGTClassifier",
+    "DGTForestClassifier",
+    "DGTForestRegressor",
+    "DGTRegressor",
+]

@@ -33,6 +33,7 @@ class ModelEstimator(HasModel, TableEstimator):
         trees: Sequence[ObliqueTree],
         combine: str | None = None,
         *,
+        base: ObliqueTree | None = None,
         importance: np.ndarray | None = None,
         scale: np.ndarray | None = None,
         leaf_rows: Sequence[np.ndarray] | None = None,
@@ -47,7 +48,8 @@ class ModelEstimator(HasModel, TableEstimator):
             importance,
             scores,
         )
-        forest, kind = forest_of(trees, self._answer, combine or "mean"), type(self).__name__
+        forest = forest_of(trees, self._answer, combine or "mean", base)
+        kind = type(self).__name__
         return Model(forest, self._answer, self._encoder, combine is None, kind, facts)
 
     # Answers

@@ -16,6 +16,7 @@ import numpy as np
 
 from dgtrees.model import c_encoding
 from dgtrees.model import c_source as source
+from dgtrees.model.c_arrays import array_text, strings, wrapped
 from dgtrees.model.model import Model, ModelLike, model_of
 from dgtrees.model.text import on_one_line
 from dgtrees.tables.encoding import CATEGORY, DATE, UNUSED
@@ -93,7 +94,9 @@ def c_name(text: str) -> str:
 
 
 def _needs_exp(parts: Model) -> bool:
-    return parts.linear and (parts.scores_to_shares or parts.forest.combine == "softmax")
+    if parts.linear and parts.forest.combine == "softmax":
+        return True
+    return parts.scores_to_shares and not parts.shares_by_leaf
 
 
 def _has_categories(parts: Model) -> bool:
@@ -157,7 +160,7 @@ def _column_list(parts: Model, name: str) -> list[str]:
         entry = f"  {number}  {on_one_line(column.name)}"
         if column.kind == CATEGORY:
             named = [f"{k} {on_one_line(text)}" for k, text in enumerate(column.labels)]
-            entry += f": {_wrapped(named, ' ' * 5, 80)}"
+            entry += f": {wrapped(named, ' ' * 5, 80)}"
         entry += _REMARKS.get(column.kind, "")
         lines += entry.split("\n")
     if _has_categories(parts):
@@ -206,10 +209,9 @@ def _functions(parts: Model) -> list[str]:
     if parts.answer.labels is not None or votes or _needs_exp(parts):
         code.append(source.BEST)
     code += [source.SOFTMAX] if _needs_exp(parts) else []
-    by_leaf = parts.scores_to_shares and not parts.linear
-    code += [_adding(parts), source.OUTPUTS]
+    code += [_adding(parts), source.OUTPUTS.replace("$end", _ending(parts))]
     code.append(source.APPLY_TREE if parts.alone else source.APPLY_FOREST)
-    if by_leaf:
+    if parts.shares_by_leaf:
         code.append(source.SHARES_BY_LEAF)
     else:
         then = "    @_softmax(out);\n" if parts.scores_to_shares else ""
@@ -239,6 +241,17 @@ def _adding(parts: Model) -> str:
     if parts.forest.combine != "mean":
         said = source.VOTE if parts.forest.combine == "vote" else "    @_softmax(said);\n"
     return source.ADD_LINEAR.replace("$said", said)
+
+
+def _ending(parts: Model) -> str:
+    """What makes the sum over trees the answer."""
+    forest = parts.forest
+    if forest.combine != "sum":
+        return source.DIVIDE
+    base, added = forest.base, ""
+    if base is not None:
+        added = source.ADD_LINEAR_BASE if base.linear else source.ADD_BASE
+    return added + (source.CLIP.replace("said", "out") if forest.bounds is not None else "")
 
 
 def _main(parts: Model) -> str:
@@ -279,8 +292,12 @@ def _numbers(parts: Model, name: str, code: str) -> str:
     }
     if parts.linear:
         arrays["slopes"] = _stacked(parts, "leaf_weights")
-    elif parts.scores_to_shares:
+    elif parts.shares_by_leaf:
         arrays["shares"] = parts.leaf_shares
+    if forest.base is not None:
+        arrays["base"] = forest.base.leaf_values[0]
+        slopes = forest.base.leaf_weights
+        arrays["base_slopes"] = np.zeros(0) if slopes is None else slopes[0]
     if parts.answer.weighing is not None:
         arrays["emphasis"] = parts.answer.weighing[1]
     if forest.bounds is not None:
@@ -299,52 +316,18 @@ def _numbers(parts: Model, name: str, code: str) -> str:
     if columns:
         arrays |= c_encoding.encoding_arrays(columns)
     text = [
-        _array(f"{name}_{key}", np.asarray(array))
+        array_text(f"{name}_{key}", np.asarray(array))
         for key, array in arrays.items()
         if f"@_{key}[" in code
     ]
     if _has_categories(parts):
         names = [category for column in columns for category in column.labels]
-        text.append(_strings(f"static const char *const {name}_category_names[]", names))
+        text.append(strings(f"static const char *const {name}_category_names[]", names))
     if parts.answer.labels is not None:
         labels = [str(label) for label in np.asarray(parts.answer.labels).tolist()]
-        text.append(_strings(f"const char *const {name}_labels[{name}_OUTPUTS]", labels))
+        text.append(strings(f"const char *const {name}_labels[{name}_OUTPUTS]", labels))
     return "\n".join(text)
 
 
 def _stacked(parts: Model, what: str) -> np.ndarray:
     return np.concatenate([getattr(tree, what) for tree in parts.forest.trees])
-
-
-def _array(name: str, array: np.ndarray) -> str:
-    kind = "double" if array.dtype.kind == "f" else "int"
-    shape = "".join(f"[{size}]" for size in array.shape)
-
-    def braced(part: Any, indent: str) -> str:
-        if isinstance(part[0], list):
-            return "{" + f",\n{indent}".join(braced(p, f"{indent} ") for p in part) + "}"
-        return "{" + _wrapped([repr(value) for value in part], indent) + "}"
-
-    return f"static const {kind} {name}{shape} = {braced(array.tolist(), ' ')};\n"
-
-
-def _wrapped(words: list[str], indent: str, width: int = 96) -> str:
-    lines, line = [], ""
-    for word in words:
-        if line and len(line) + len(word) + 2 > width:
-            lines.append(line)
-            line = ""
-        line += f"{word}, "
-    return f"\n{indent}".join([*lines, line]).rstrip(", ")
-
-
-def _strings(declaration: str, texts: list[str]) -> str:
-    words = [f'"{_escaped(text)}"' for text in texts]
-    return f"{declaration} = {{\n    {_wrapped(words, '    ')}}};\n"
-
-
-def _escaped(text: str) -> str:
-    """UTF-8 as C takes it; octal, because hexadecimal escapes would swallow what follows."""
-    plain = set(map(ord, " !#$%&'()*+,-./:;<=>@[]^_`{|}~")) | set(range(48, 58))
-    plain |= set(range(65, 91)) | set(range(97, 123))
-    return "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode())

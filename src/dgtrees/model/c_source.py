@@ -7,14 +7,17 @@ library but, where a piece says so, the mathematical one.
 from __future__ import annotations
 
 __all__ = [
+    "ADD_BASE",
     "ADD_CONSTANT",
     "ADD_LINEAR",
+    "ADD_LINEAR_BASE",
     "APPLY_FOREST",
     "APPLY_TREE",
     "AS_THEY_ARE",
     "BEST",
     "CATEGORY",
     "CLIP",
+    "DIVIDE",
     "DOT",
     "FILL",
     "FLAGS",
@@ -175,7 +178,7 @@ VOTE = """\
 """
 
 OUTPUTS = """\
-/* The mean over all trees, added in their order, of an encoded row. */
+/* The mean or the sum over all trees, added in their order, of an encoded row. */
 static void @_outputs(const double *x, double *out)
 {
     int k, tree;
@@ -183,9 +186,22 @@ static void @_outputs(const double *x, double *out)
         out[k] = 0.0;
     for (tree = 0; tree < @_TREES; tree++)
         @_add(@_route(@_root[tree], x), x, out);
+$end}
+"""
+
+DIVIDE = """\
     for (k = 0; k < @_OUTPUTS; k++)
         out[k] /= @_TREES;
-}
+"""
+
+ADD_BASE = """\
+    for (k = 0; k < @_OUTPUTS; k++)
+        out[k] += @_base[k];
+"""
+
+ADD_LINEAR_BASE = """\
+    for (k = 0; k < @_OUTPUTS; k++)
+        out[k] += @_base[k] + @_dot(@_base_slopes[k], x);
 """
 
 APPLY_TREE = """\

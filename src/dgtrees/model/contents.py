@@ -17,7 +17,7 @@ from dgtrees.tables.encoder import Encoder
 
 __all__ = ["describe", "restore"]
 
-_SCORES = ("history", "n_iter", "best_score", "oob_score")
+_SCORES = ("history", "n_iter", "best_score", "oob_score", "stages")
 
 
 def describe(
@@ -43,7 +43,7 @@ def describe(
     arrays = {name: array for name, array in known.items() if array is not None} | (more or {})
     if model.alone:
         return header, arrays | model_file.tree_arrays(forest.trees[0])
-    return header, arrays | model_file.forest_arrays(forest.trees)
+    return header, arrays | model_file.base_arrays(forest) | model_file.forest_arrays(forest.trees)
 
 
 def restore(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
@@ -56,7 +56,7 @@ def restore(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) ->
         trees = [model_file.tree_from(arrays)]
     else:
         trees = model_file.forest_from(arrays)
-        if (combine == "mean") == isinstance(answer, Classes):
+        if combine != "sum" and (combine == "mean") == isinstance(answer, Classes):
             raise ValueError(f"trees of {answer.task} cannot be combined by {combine}")
     scale, importances = arrays.get("encoded_feature_scale"), arrays.get("feature_importances")
     if importances is None and "parameters" in header:
@@ -85,8 +85,16 @@ def restore(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) ->
         importances,
         {name: header[name] for name in _SCORES if name in header},
     )
-    forest = forest_of(trees, answer, combine or "mean")
+    base = model_file.base_from(arrays, trees[0].n_features)
+    forest = forest_of(trees, answer, combine or "mean", base)
+    _check_stages(facts.scores.get("stages"), len(trees))
     return Model(forest, answer, encoder, combine is None, kind, facts)
+
+
+def _check_stages(stages: list[int] | None, trees: int) -> None:
+    """Refuse stages that do not rise to the number of trees; none at all leave the base alone."""
+    if stages and (stages != sorted(stages) or stages[-1] != trees):
+        raise ValueError(f"stages must rise to the {trees} trees there are, got {shown(stages)}")
 
 
 def _check(fits: dict[str, tuple[Any, Any]]) -> None:

@@ -83,7 +83,8 @@ def contributions(
 ) -> Contributions:
     """What every input column contributed to the predictions for the rows of X.
 
-    ``base_values + values.sum(axis=1)`` is the model's output, up to rounding.
+    ``base_values + values.sum(axis=1)`` is the model's output, up to rounding; with method "path"
+    that of a boosted model before it is kept within the range of the targets.
 
     Method "path" starts from the mean output of the training rows. At every decision on a row's
     path the mean changes from that of the node to that of the child the row goes to; this change
@@ -156,9 +157,11 @@ class _Answers:
 
     def __init__(self, seen: Model, output: str | None) -> None:
         self.linear, self.names, scores = seen.linear, seen.answer.names, seen.scores_to_shares
-        default = "score" if self.linear and scores else "probability"
+        self.summed = seen.forest.combine == "sum"
+        default = "score" if (self.linear or self.summed) and scores else "probability"
         self.output = "value" if self.names is None else output or default
-        allowed = ("value",) if self.names is None else _OUTPUTS[: 2 if scores else 1]
+        known = ("score",) if self.summed else _OUTPUTS[: 2 if scores else 1]
+        allowed = ("value",) if self.names is None else known
         if (output or self.output) not in allowed:
             raise ValueError(f"output must be {' or '.join(allowed)} here, got {output!r}")
         # Of several numbers only classes and several targets need an axis of their own.
@@ -167,7 +170,7 @@ class _Answers:
         shares = self.output == "probability"
         if scores and shares:
             self.said = seen.probabilities
-        self.curved = shares or seen.forest.combine != "mean"
+        self.curved = shares or seen.forest.combine in ("vote", "softmax")
 
 
 def _by_path(
@@ -191,13 +194,17 @@ def _by_path(
         )
     values = np.zeros((len(rows), len(seen.names), seen.forest.n_outputs))
     base = np.zeros(seen.forest.n_outputs)
-    for tree, at_leaf in zip(seen.forest.trees, mass, strict=True):
+    trees = list(zip(seen.forest.trees, mass, strict=True))
+    if seen.forest.base is not None:
+        trees.append((seen.forest.base, np.ones(1)))
+    for tree, at_leaf in trees:
         mean = means_below(tree, at_leaf, answers.said(outputs_at(tree, reference)))
         base += mean[0]
         values += _along_paths(seen, tree, rows, reference, mean)
         if tree.linear:
             values += _in_linear_leaves(seen, answers, tree, rows, reference)
-    return values / len(seen.forest.trees), base / len(seen.forest.trees)
+    among = 1 if answers.summed else len(seen.forest.trees)
+    return values / among, base / among
 
 
 def _along_paths(
@@ -258,6 +265,8 @@ def _sampled(
     base = np.zeros(seen.forest.n_outputs)
 
     def outputs(mixed: np.ndarray) -> np.ndarray:
+        if answers.summed:
+            return seen.encoded_outputs(mixed)
         each = [answers.said(tree.predict(mixed)) for tree in seen.forest.trees]
         return np.asarray(np.mean(each, axis=0))
 

@@ -29,6 +29,7 @@ import numpy as np
 from dgtrees.errors import ModelFileError
 from dgtrees.model.header import HEADERS, check_header
 from dgtrees.schema import shown
+from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.leaf import LEAF_ARRAYS
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.writing import whole_file
@@ -36,6 +37,8 @@ from dgtrees.writing import whole_file
 __all__ = [
     "FORMAT_VERSION",
     "MAGIC",
+    "base_arrays",
+    "base_from",
     "forest_arrays",
     "forest_from",
     "read",
@@ -197,6 +200,26 @@ def forest_from(arrays: dict[str, np.ndarray]) -> list[ObliqueTree]:
         return [ObliqueTree(**dict(zip(columns, tree, strict=True))) for tree in trees]
     except (KeyError, ValueError) as error:
         raise ModelFileError(f"the model's arrays are not a forest: {error}") from error
+
+
+def base_arrays(forest: ObliqueForest) -> dict[str, np.ndarray]:
+    """What is added to a sum of trees, as named arrays; none where nothing is."""
+    if forest.base is None:
+        return {}
+    parts = _parts(forest.base)
+    return {f"base.{name}": parts[name] for name in LEAF_ARRAYS if name in parts}
+
+
+def base_from(arrays: dict[str, np.ndarray], n_features: int) -> ObliqueTree | None:
+    """The one leaf that `base_arrays` described."""
+    leaf = {name: arrays[f"base.{name}"] for name in LEAF_ARRAYS if f"base.{name}" in arrays}
+    if not leaf:
+        return None
+    try:
+        nodes = np.empty((0, n_features)), np.empty(0), np.empty(0), np.empty(0)
+        return ObliqueTree(*nodes, **leaf)
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"the model's arrays are not the base of a sum: {error}") from error
 
 
 def _parts(tree: ObliqueTree) -> dict[str, np.ndarray]:

@@ -61,8 +61,12 @@ _CLASSES = {
     "classes": items(plain, least=1),
     "classes_dtype": text(r"[<>|=]?[biufUO]\d{0,9}"),
 }
-_SINCE: dict[str, Check] = {"class_factors": items(number(ABOVE_0), least=1)}
-"""Fields that files of classes have only where they say something."""
+_STAGES = {"stages": items(_COUNT)}
+_SINCE: dict[str, tuple[str, Check]] = {
+    "class_factors": ("classes", items(number(ABOVE_0), least=1)),
+    "stages": ("made_by", _STAGES["stages"]),
+}
+"""Fields that files with another field have only where they say something, beside that other."""
 
 _VALUES = {
     "single_output": flag,
@@ -75,6 +79,7 @@ _TREE = {
     "best_score": maybe(_ANY),
 }
 _FOREST = {"oob_score": maybe(_ANY), "combine": choice(*COMBINATIONS)}
+_BOOSTING = {"best_score": maybe(_ANY), "combine": choice("sum"), **_STAGES}
 _POLICY = {
     "recipe_name": maybe(text()),
     "recipe": any_name(_told),
@@ -115,6 +120,8 @@ HEADERS: dict[str, dict[str, Check]] = {
     "DGTRegressor": _REGRESSOR,
     "DGTForestClassifier": {**_FILE, **_TABLE, **_CLASSES, **_FOREST},
     "DGTForestRegressor": {**_FILE, **_TABLE, **_VALUES, **_FOREST},
+    "DGTBoostingClassifier": {**_FILE, **_TABLE, **_CLASSES, **_BOOSTING},
+    "DGTBoostingRegressor": {**_FILE, **_TABLE, **_VALUES, **_BOOSTING},
     "DGTBandit": {**_FILE, **_POLICY, "parameters": record({**_ONLINE, **_ACTIONS})},
     "DGTContinuousBandit": {**_FILE, **_POLICY, "parameters": record({**_ONLINE, **_RANGE})},
     "TAOClassifier": _CLASSIFIER,
@@ -137,6 +144,7 @@ ARRAYS: dict[str, tuple[str, int]] = {
     "intervals.typical_spread": ("<f8", 1),
     "intervals.errors": ("<f8", 2),
     "forest.n_nodes": ("<i4", 1),
+    **{f"base.{name}": ("<f8", axes) for name, axes in LEAF_ARRAYS.items()},
     **{f"{whole}.{name}": form for whole in ("tree", "forest") for name, form in _PARTS.items()},
 }
 """Name of an array to its type and number of axes; a policy's are those of its state."""
@@ -152,9 +160,13 @@ def check_header(header: Any) -> None:
         _FILE[name](header[name], name)
     kind = header.get("kind")
     if isinstance(kind, str) and kind in HEADERS:
-        since = _SINCE if "classes" in HEADERS[kind] else {}
-        said = {name: check for name, check in since.items() if name in header}
-        record(HEADERS[kind] | said)(header, "header")
+        fields = HEADERS[kind]
+        said = {
+            name: check
+            for name, (beside, check) in _SINCE.items()
+            if name in header and beside in fields
+        }
+        record(fields | said)(header, "header")
 
 
 def check_arrays(arrays: Mapping[str, Any]) -> None:

@@ -122,7 +122,12 @@ class Model:
     @property
     def scores_to_shares(self) -> bool:
         """Whether probabilities are the soft-max of the outputs, and not the outputs."""
-        return isinstance(self.answer, Classes) and self.forest.combine == "mean"
+        return isinstance(self.answer, Classes) and self.forest.combine in ("mean", "sum")
+
+    @property
+    def shares_by_leaf(self) -> bool:
+        """Whether every leaf has its class probabilities, which need not be computed."""
+        return self.scores_to_shares and not self.linear and self.forest.combine == "mean"
 
     @property
     def leaf_shares(self) -> np.ndarray:
@@ -296,9 +301,15 @@ def _of_length(given: Any, name: str, length: int, what: str) -> np.ndarray:
     return numbers
 
 
-def forest_of(trees: Sequence[ObliqueTree], answer: Answer, combine: str = "mean") -> ObliqueForest:
-    """Trees together; linear leaves, which know no bounds, get those of the answer."""
-    return ObliqueForest(tuple(trees), combine, answer.bounds if trees[0].linear else None)
+def forest_of(
+    trees: Sequence[ObliqueTree],
+    answer: Answer,
+    combine: str = "mean",
+    base: ObliqueTree | None = None,
+) -> ObliqueForest:
+    """Trees together; what is linear, and knows no bounds, gets those of the answer."""
+    linear = trees[0].linear or (base is not None and base.linear)
+    return ObliqueForest(tuple(trees), combine, answer.bounds if linear else None, base)
 
 
 class HasModel:

@@ -8,6 +8,7 @@ Everything is computed in float64. Needs the package onnx; a runtime such as onn
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from dgtrees.model.onnx_graph import Graph, fixed_order_dot
 from dgtrees.model.onnx_routing import leaves_of_rows
 from dgtrees.tables.bending import FARTHEST, POWER, ROOTS
 from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, Column
+from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.writing import whole_file
 
 __all__ = ["export_onnx"]
@@ -206,11 +208,11 @@ def _answers(graph: Graph, rows: str, parts: Model) -> dict[str, tuple[str, int,
         label = graph.add("Gather", graph.constant(labels), best, axis=0)
         found["label"] = (label, kind, ["rows"])
         if parts.scores_to_shares:
-            if parts.linear:
-                outputs = graph.add("Softmax", outputs, axis=1)
-            else:
+            if parts.shares_by_leaf:
                 table = graph.constant(parts.leaf_shares)
                 outputs = graph.add("Gather", table, graph.squeezed(leaves, 1), axis=0)
+            else:
+                outputs = graph.add("Softmax", outputs, axis=1)
         found[parts.answer.onnx_output] = (outputs, types.DOUBLE, shape)
     if parts.alone:
         found["leaf"] = (graph.squeezed(leaf, 1), types.INT64, ["rows"])
@@ -256,8 +258,8 @@ def _outputs(graph: Graph, rows: str, leaves: str, parts: Model) -> str:
         return _said(inner, linear(inner, leaf), parts)
 
     if parts.linear:
-        linear = _linear_outputs(graph, rows, parts)
-    if len(forest) == 1:
+        linear = _linear_outputs(graph, rows, forest.trees)
+    if len(forest) == 1 and forest.combine != "sum":
         return answer(graph, graph.squeezed(leaves, 1))
     count = graph.add("Shape", rows, start=0, end=1)
     width = graph.constant([forest.n_outputs], np.int64)
@@ -270,15 +272,37 @@ def _outputs(graph: Graph, rows: str, leaves: str, parts: Model) -> str:
         lambda inner, sums, leaf: [inner.add("Add", sums, answer(inner, leaf))],
         (graph.onnx.TensorProto.DOUBLE, forest.n_outputs),
     )
+    if forest.combine == "sum":
+        return _bounded(graph, _with_base(graph, rows, total, forest.base), forest.bounds)
     return graph.add("Div", total, graph.constant(float(len(forest))))
 
 
-def _linear_outputs(graph: Graph, rows: str, parts: Model) -> Any:
+def _with_base(graph: Graph, rows: str, total: str, base: ObliqueTree | None) -> str:
+    """A sum over trees, and what is added to it."""
+    if base is None:
+        return total
+    if not base.linear:
+        return graph.add("Add", total, graph.constant(base.leaf_values))
+    count = graph.add("Shape", rows, start=0, end=1)
+    zero = graph.onnx.numpy_helper.from_array(np.zeros(1, dtype=np.int64))
+    leaf = graph.add("ConstantOfShape", count, value=zero)
+    return graph.add("Add", total, _linear_outputs(graph, rows, (base,))(graph, leaf))
+
+
+def _bounded(graph: Graph, outputs: str, bounds: Any) -> str:
+    """Outputs between bounds, if there are any."""
+    if bounds is None:
+        return outputs
+    low, high = (graph.constant(bound) for bound in bounds)
+    return graph.add("Min", graph.add("Max", outputs, low), high)
+
+
+def _linear_outputs(graph: Graph, rows: str, trees: Sequence[ObliqueTree]) -> Any:
     """A function that adds the outputs of linear leaves to a graph, one output after the other.
 
     Slopes of the rows' leaves are looked up for one output at a time: (rows, columns) numbers.
     """
-    trees, d = parts.forest.trees, parts.forest.n_features
+    d = trees[0].n_features
     values = graph.constant(np.concatenate([tree.leaf_values for tree in trees]))
     slopes = np.concatenate([np.asarray(tree.leaf_weights) for tree in trees])
     by_output = graph.constant(slopes.transpose(1, 0, 2))
@@ -304,7 +328,4 @@ def _said(graph: Graph, outputs: str, parts: Model) -> str:
         return graph.add("Gather", graph.constant(np.eye(forest.n_outputs)), best, axis=0)
     if forest.combine == "softmax":
         return graph.add("Softmax", outputs, axis=1)
-    if forest.bounds is not None:
-        low, high = (graph.constant(bound) for bound in forest.bounds)
-        return graph.add("Min", graph.add("Max", outputs, low), high)
-    return outputs
+    return _bounded(graph, outputs, forest.bounds)

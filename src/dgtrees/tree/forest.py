@@ -1,7 +1,7 @@
 """ObliqueForest: several finished trees that answer together, in one compiled pass.
 
 Frozen like its trees. How their answers are combined is part of it: the mean of their outputs,
-the share of trees that vote for a class, or the mean of their class probabilities.
+the share of trees that vote for a class, the mean of their class probabilities, or their sum.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["COMBINATIONS", "ObliqueForest"]
 
-COMBINATIONS = ("mean", "vote", "softmax")
+COMBINATIONS = ("mean", "vote", "softmax", "sum")
 
 _ROWS_AT_ONCE = 4096
 """Rows for which every tree's outputs are held where they cannot be added leaf by leaf."""
@@ -33,12 +33,17 @@ class ObliqueForest:
     Parameters
     ----------
     trees : sequence of ObliqueTree
-    combine : {"mean", "vote", "softmax"}
-        "mean" averages outputs; "vote" counts, for every class, the trees whose score for it is
-        highest (the first of equal ones); "softmax" averages the trees' class probabilities.
-        The answer of the last two is a share for every class.
+    combine : {"mean", "vote", "softmax", "sum"}
+        "mean" averages outputs, "sum" adds them; "vote" counts, for every class, the trees whose
+        score for it is highest (the first of equal ones); "softmax" averages the trees' class
+        probabilities.
+        The answer of these two is a share for every class.
     bounds : pair of ndarray of shape (outputs,), optional
-        Lowest and highest output of every tree with linear leaves, for "mean".
+        Lowest and highest output: of every tree with linear leaves, for "mean", and of the whole,
+        for "sum".
+    base : ObliqueTree, optional
+        A tree of one leaf, constant or linear, that is added to a sum. Trees of a sum have
+        constant leaves.
 
     Examples
     --------
@@ -53,6 +58,7 @@ class ObliqueForest:
     trees: tuple[ObliqueTree, ...]
     combine: str = "mean"
     bounds: tuple[np.ndarray, np.ndarray] | None = None
+    base: ObliqueTree | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trees", tuple(self.trees))
@@ -69,6 +75,7 @@ class ObliqueForest:
                     "trees must agree in (features, outputs, linear leaves), tree 0 has "
                     f"{first}, tree {number} has {self._shape(tree)}"
                 )
+        self._check_sum()
         if self.bounds is not None:
             low, high = (np.array(bound, dtype=np.float64).reshape(-1) for bound in self.bounds)
             if low.shape != (self.n_outputs,) or high.shape != low.shape:
@@ -78,13 +85,34 @@ class ObliqueForest:
                 )
             object.__setattr__(self, "bounds", (low, high))
 
+    def _check_sum(self) -> None:
+        if self.combine == "sum" and self.trees[0].linear:
+            raise ValueError(
+                "trees of a sum must have constant leaves, got linear ones: give what is linear "
+                "as its base, or combine trees by mean"
+            )
+        if self.base is None:
+            return
+        shape = self.base.n_features, self.base.n_outputs, self.base.n_leaves
+        if self.combine != "sum" or shape != (self.n_features, self.n_outputs, 1):
+            raise ValueError(
+                f"base must be one leaf of {self.n_features} features and {self.n_outputs} "
+                f"outputs that is added to a sum, got {shape[2]} leaves of {shape[0]} features "
+                f"and {shape[1]} outputs to combine by {self.combine}"
+            )
+
     @staticmethod
     def _shape(tree: ObliqueTree) -> tuple[int, int, bool]:
         return tree.n_features, tree.n_outputs, tree.linear
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields only: what has been packed for prediction can be packed again."""
-        return {"trees": self.trees, "combine": self.combine, "bounds": self.bounds}
+        return {
+            "trees": self.trees,
+            "combine": self.combine,
+            "bounds": self.bounds,
+            "base": self.base,
+        }
 
     def __len__(self) -> int:
         return len(self.trees)
@@ -114,7 +142,7 @@ class ObliqueForest:
     @cached_property
     def flops(self) -> int:
         """Most multiply-adds one prediction can take."""
-        return sum(tree.flops for tree in self.trees)
+        return sum(tree.flops for tree in (*self.trees, *([self.base] if self.base else [])))
 
     # What it answers
 
@@ -130,12 +158,12 @@ class ObliqueForest:
             outputs = np.empty((len(X), self.n_outputs))
             trees, values = self._packed, self._answers
             split_rows(
-                lambda start, stop: routing.means_of_rows(X, start, stop, trees, values, outputs),
+                lambda start, stop: routing.sums_of_rows(X, start, stop, trees, values, outputs),
                 len(X),
                 self.flops,
                 n_threads,
             )
-            return outputs
+            return self._whole(outputs, None if self.base is None else self.base.predict(X))
         parts = [
             self._combine(self.outputs_by_tree(X[start : start + _ROWS_AT_ONCE], n_threads))
             for start in range(0, len(X), _ROWS_AT_ONCE)
@@ -160,7 +188,8 @@ class ObliqueForest:
         x = check_row(x, self.n_features)
         out = np.empty(self.n_outputs) if out is None else self._check_out(out)
         if not self.trees[0].linear:
-            routing.mean_of_row(x, self._packed, self._answers, out)
+            routing.sum_of_row(x, self._packed, self._answers, out)
+            self._whole(out, None if self.base is None else self.base.predict_row(x))
         else:
             out[:] = self.predict(x[None], n_threads=1)[0]
         return out
@@ -182,7 +211,7 @@ class ObliqueForest:
     def outputs_by_tree(self, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """What every tree has to say by itself: outputs, votes or probabilities.
 
-        Shape (trees, rows, outputs); `predict` is their mean.
+        Shape (trees, rows, outputs); `predict` is their mean, or their sum and the base.
         """
         X = check_rows(X, self.n_features)
         if not self.trees[0].linear:
@@ -192,6 +221,15 @@ class ObliqueForest:
     def said_by(self, tree: ObliqueTree, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """One tree's part of the mean, (rows, outputs)."""
         return self._said(tree.predict(X, n_threads))
+
+    def _whole(self, sums: np.ndarray, base: np.ndarray | None) -> np.ndarray:
+        """The answer from the sum over all trees, in place."""
+        if self.combine != "sum":
+            sums /= len(self)
+            return sums
+        if base is not None:
+            sums += base
+        return sums if self.bounds is None else np.clip(sums, *self.bounds, out=sums)
 
     def _combine(self, outputs: np.ndarray) -> np.ndarray:
         total = np.zeros(outputs.shape[1:])
@@ -205,7 +243,9 @@ class ObliqueForest:
             return np.eye(self.n_outputs)[outputs.argmax(axis=1)]
         if self.combine == "softmax":
             return softmax(outputs, axis=1)
-        return outputs if self.bounds is None else np.clip(outputs, *self.bounds)
+        if self.bounds is None or self.combine == "sum":
+            return outputs
+        return np.clip(outputs, *self.bounds)
 
     def _leaves(self, X: np.ndarray, n_threads: int | None) -> np.ndarray:
         leaves = np.empty((len(X), len(self)), dtype=np.int32)

@@ -29,9 +29,9 @@ __all__ = [
     "leaves_of_row",
     "leaves_of_rows",
     "linear_of_row",
-    "mean_of_row",
-    "means_of_rows",
     "pack",
+    "sum_of_row",
+    "sums_of_rows",
 ]
 
 N_TREES, ROOTS = 0, 1
@@ -158,8 +158,8 @@ def leaves_of_rows(X, start, stop, trees, leaves):
 
 
 @njit(nogil=True, cache=True)
-def means_of_rows(X, start, stop, trees, leaf_values, outputs):
-    """Mean over trees of the reached leaves' values; trees are added in order."""
+def sums_of_rows(X, start, stop, trees, leaf_values, outputs):
+    """Sum over trees of the reached leaves' values, added in order."""
     places = trees.view(np.int64)
     n_trees, d, width = places[N_TREES], X.shape[1], outputs.shape[1]
     at, rows = np.empty(ROWS_TOGETHER, np.int64), np.empty(ROWS_TOGETHER, np.int64)
@@ -177,9 +177,6 @@ def means_of_rows(X, start, stop, trees, leaf_values, outputs):
             for i in range(count):
                 for k in range(width):
                     outputs[first + i, k] += leaf_values[found[i], k]
-        for i in range(count):
-            for k in range(width):
-                outputs[first + i, k] /= n_trees
 
 
 @njit(nogil=True, cache=True)
@@ -238,8 +235,8 @@ def leaves_of_row(x, trees, leaves):
 
 
 @njit(nogil=True, cache=True)
-def mean_of_row(x, trees, leaf_values, output):
-    """`means_of_rows` for one row."""
+def sum_of_row(x, trees, leaf_values, output):
+    """`sums_of_rows` for one row."""
     n_trees = trees.view(np.int64)[N_TREES]
     leaves = np.empty(n_trees, np.int32)
     leaves_of_row(x, trees, leaves)
@@ -247,5 +244,3 @@ def mean_of_row(x, trees, leaf_values, output):
     for tree in range(n_trees):
         for k in range(output.shape[0]):
             output[k] += leaf_values[leaves[tree], k]
-    for k in range(output.shape[0]):
-        output[k] /= n_trees

@@ -1,0 +1,279 @@
+"""A boosted model from rows: what it is, is chosen on held-out rows; several sums are averaged.
+
+Rows are dealt into folds. Every fold says when to stop to a sum of trees that is grown on the
+others, and the mean of these sums, which is one sum of trees again, is the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dgtrees.learn.binning import bin_rows
+from dgtrees.learn.boosting import BoostedTree, Booster, BoostingRows, BoostingSettings
+from dgtrees.learn.boosting_losses import Loss
+from dgtrees.learn.linear import PENALTIES, Linear, linear_models
+from dgtrees.learn.scaling import moments
+from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = ["BoostedSum", "deal_folds", "prepare_rows", "start_sum"]
+
+_EXTREME = 5.0
+"""Standardised values beyond are cut off where directions are learnt."""
+
+_FINE_ROWS = 5
+_TRIAL_RATE, _TRIAL_ROUNDS, _TRIAL_PATIENCE = 0.2, 150, 10
+"""Settings are tried with larger steps, and not to the end."""
+
+_TRIAL_ROWS = 1000
+"""Held-out rows that a choice should rest on, where there are so many."""
+
+_MARGIN = {"least_rows": 0.5, "linear": 0.5, "oblique": 1.0}
+"""Standard errors of the mean difference that a change must gain to be made."""
+
+
+def prepare_rows(
+    X: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    train: np.ndarray,
+    loss: Loss,
+    signs: np.ndarray,
+) -> BoostingRows:
+    """Rows as boosters share them; bins and scales are learnt from the rows `train`."""
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    center, scale = moments(X[train], weight[train])
+    scale = np.where(scale > 0, scale, 1.0)
+    standard = np.clip((X - center) / scale, -_EXTREME, _EXTREME)
+    binned = bin_rows(X, train)
+    return BoostingRows(X, standard, center, scale, binned, y, weight, loss, signs)
+
+
+def deal_folds(y: np.ndarray, n_folds: int, by_class: bool, seed: int) -> np.ndarray:
+    """Number of the fold of every row, (rows,); classes are dealt out evenly."""
+    rng = np.random.default_rng(seed)
+    key = rng.random(len(y))
+    if by_class:
+        label = y[:, 0] if y.shape[1] == 1 else y.argmax(axis=1)
+        key += label
+    fold = np.empty(len(y), dtype=np.int64)
+    fold[np.argsort(key, kind="stable")] = np.arange(len(y)) % n_folds
+    return fold
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Rows that one sum learns from, and those that stop it."""
+
+    train: np.ndarray
+    held: np.ndarray
+
+
+class BoostedSum:
+    """Several boosters whose mean is the model.
+
+    Parameters
+    ----------
+    rows : BoostingRows
+    boosters : list of Booster
+    tried : dict
+        Held-out loss of what was tried, by name.
+    """
+
+    def __init__(
+        self, rows: BoostingRows, boosters: list[Booster], tried: dict[str, float]
+    ) -> None:
+        self.rows, self.boosters, self.tried = rows, boosters, tried
+
+    @property
+    def settings(self) -> BoostingSettings:
+        """As chosen."""
+        return self.boosters[0].settings
+
+    def run(
+        self,
+        rounds: int,
+        n_threads: int = 1,
+        report: Callable[[int, int, dict[str, float]], object] | None = None,
+    ) -> BoostedSum:
+        """Let every booster go on, up to so many rounds; `report` hears of every round."""
+
+        def after_round() -> None:
+            if report is not None:
+                done = sum(len(booster.trees) for booster in self.boosters)
+                report(done, rounds * len(self.boosters), {"held-out loss": self.held_loss() or 0})
+
+        with ThreadPoolExecutor(max(1, n_threads)) as pool:
+            list(pool.map(lambda booster: booster.run(rounds, after_round), self.boosters))
+        return self
+
+    # As a model
+
+    def stages(self) -> list[int]:
+        """Trees of the model after every round."""
+        rounds = max((booster.kept for booster in self.boosters), default=0)
+        return [
+            sum(min(booster.kept, last) for booster in self.boosters)
+            for last in range(1, rounds + 1)
+        ]
+
+    def kept_trees(self) -> list[BoostedTree]:
+        """Trees up to every booster's best round, round by round."""
+        rounds = max((booster.kept for booster in self.boosters), default=0)
+        return [b.trees[i] for i in range(rounds) for b in self.boosters if i < b.kept]
+
+    def trees(self, expand: np.ndarray) -> list[ObliqueTree]:
+        """The kept trees with leaf values times `expand` (outputs of the model, outputs here)."""
+        share = expand / len(self.boosters)
+        if not self.kept_trees():  # the base says it all, and a forest has a tree
+            return [_leaf(self.rows.X.shape[1], np.zeros(len(expand)))]
+        return [
+            ObliqueTree(
+                tree.weights, tree.bias, tree.children[:, 0], tree.children[:, 1],
+                tree.values @ share.T,
+            )
+            for tree in self.kept_trees()
+        ]  # fmt: skip
+
+    def base(self, expand: np.ndarray, shift: np.ndarray) -> ObliqueTree:
+        """What is added to the trees: a tree of one leaf, linear if the boosters start so."""
+        d, share = self.rows.X.shape[1], expand / len(self.boosters)
+        if self.boosters[0].line is None:
+            start = np.sum([booster.start for booster in self.boosters], axis=0)
+            return _leaf(d, share @ start + shift)
+        weights = np.sum([b.line.weights for b in self.boosters if b.line], axis=0)
+        bias = np.sum([b.line.bias for b in self.boosters if b.line], axis=0)
+        slopes = share @ weights / self.rows.scale
+        values = share @ bias + shift - slopes @ self.rows.center
+        return _leaf(d, values, slopes[None])
+
+    def leaf_rows(self) -> list[np.ndarray]:
+        """Rows of every leaf of every tree."""
+        everything = [np.array([self.rows.weight.sum()])]
+        return [tree.rows for tree in self.kept_trees()] or everything
+
+    def held_loss(self) -> float | None:
+        """Mean over the boosters of their lowest held-out loss."""
+        if not len(self.boosters[0].held):
+            return None
+        return float(np.mean([booster.best_loss for booster in self.boosters]))
+
+    def importance(self) -> np.ndarray:
+        """Share of every column in what the kept trees gained, (d,)."""
+        total = np.zeros(self.rows.X.shape[1])
+        for tree in self.kept_trees():
+            total += tree.importance
+        if not total.any():
+            total += sum(np.abs(b.line.weights).sum(axis=0) for b in self.boosters if b.line)
+        return total / total.sum() if total.any() else total
+
+
+def _leaf(d: int, values: np.ndarray, slopes: np.ndarray | None = None) -> ObliqueTree:
+    """A tree of d columns and one leaf."""
+    nothing = np.empty(0)
+    return ObliqueTree(np.empty((0, d)), nothing, nothing, nothing, values[None], slopes)
+
+
+def start_sum(
+    rows: BoostingRows,
+    parts: Iterable[tuple[np.ndarray, np.ndarray]],
+    settings: BoostingSettings,
+    choose: dict[str, bool],
+    classification: bool,
+    seed: int,
+) -> BoostedSum:
+    """Boosters that have not run yet, of settings chosen on the first part's held-out rows.
+
+    Parameters
+    ----------
+    parts : pairs of ndarray of int
+        Rows to learn from, and held-out ones, of every booster.
+    choose : dict
+        Which of "least_rows", "linear" and "oblique" are to be chosen.
+    """
+    dealt = [_Part(*part) for part in parts]
+    lines: dict[int, Linear] = {}
+
+    def made(settings: BoostingSettings, number: int) -> Booster:
+        part = dealt[number]
+        if settings.linear and number not in lines:
+            lines[number] = _best_line(rows, part, classification)
+        line = lines[number] if settings.linear else None
+        return Booster(rows, part.train, part.held, settings, line, seed + number)
+
+    tried: dict[str, float] = {}
+    if any(choose.values()):
+        trials = min(len(dealt), -(-_TRIAL_ROWS // len(dealt[0].held)))
+        weight = np.concatenate([rows.weight[part.held] for part in dealt[:trials]])
+        settings = _chosen(made, trials, weight, settings, choose, tried)
+    return BoostedSum(rows, [made(settings, number) for number in range(len(dealt))], tried)
+
+
+def _chosen(
+    made: Callable[[BoostingSettings, int], Booster],
+    trials: int,
+    weight: np.ndarray,
+    settings: BoostingSettings,
+    choose: dict[str, bool],
+    tried: dict[str, float],
+) -> BoostingSettings:
+    """Settings changed one by one where short runs on the first parts say so."""
+
+    def losses(candidate: BoostingSettings) -> np.ndarray:
+        trial = replace(candidate, learning_rate=_TRIAL_RATE, patience=_TRIAL_PATIENCE)
+        runs = [made(trial, number).run(_TRIAL_ROUNDS) for number in range(trials)]
+        return np.concatenate([run.held_losses for run in runs])
+
+    best = losses(settings)
+    tried["start"] = float(np.average(best, weights=weight))
+    changes: dict[str, dict[str, Any]] = {
+        "least_rows": {"least_rows": _FINE_ROWS},
+        "linear": {"linear": True},
+        "oblique": {"oblique": False},
+    }
+    for name, change in changes.items():
+        if not choose.get(name):
+            continue
+        found = losses(replace(settings, **change))
+        tried[name] = float(np.average(found, weights=weight))
+        if _gains(best - found, weight) > _MARGIN[name]:
+            best, settings = found, replace(settings, **change)
+    return settings
+
+
+def _gains(lead: np.ndarray, weight: np.ndarray) -> float:
+    """Mean lead of the held-out rows in standard errors."""
+    mean = np.average(lead, weights=weight)
+    error = np.sqrt(np.average((lead - mean) ** 2, weights=weight) / len(lead))
+    return float(mean / max(error, 1e-300))
+
+
+def _best_line(rows: BoostingRows, part: _Part, classification: bool) -> Linear:
+    """The linear model, among those of several penalties, that does best on held-out rows."""
+    free = rows.free
+    y = rows.y[part.train]
+    target = np.hstack([1.0 - y, y]) if classification and y.shape[1] == 1 else y
+    X = rows.unclipped(part.train)[:, free]
+    models = linear_models(X, target, rows.weight[part.train], PENALTIES, classification)
+    lines = [_on_all_columns(model, free, rows.X.shape[1], y.shape[1]) for model in models]
+    held = part.held if len(part.held) else part.train
+
+    def loss(line: Linear) -> float:
+        values = rows.loss.values(line.predict(rows.unclipped(held)), rows.y[held])
+        return float(np.average(values, weights=rows.weight[held]))
+
+    return min(lines, key=loss)
+
+
+def _on_all_columns(model: Linear, free: np.ndarray, d: int, outputs: int) -> Linear:
+    """With slopes of 0 for the columns left out; of two classes, the second's lead."""
+    weights, bias = model.weights, model.bias
+    if outputs == 1 and len(bias) == 2:
+        weights, bias = weights[1:] - weights[:1], bias[1:] - bias[:1]
+    full = np.zeros((outputs, d))
+    full[:, free] = weights
+    return Linear(full, bias)

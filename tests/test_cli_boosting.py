@@ -1,0 +1,44 @@
+"""`dgt fit --boost` and `--forest`."""
+
+import json
+
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+from typer.testing import CliRunner
+
+from dgtrees import load
+from dgtrees.cli.app import app, run
+
+
+def fit(*arguments):
+    return CliRunner().invoke(app, ["fit", *map(str, arguments)])
+
+
+@pytest.mark.parametrize(("data", "score"), [(load_iris, "log_loss"), (load_diabetes, "r2")])
+def test_a_table_becomes_a_boosted_model(data, score, tmp_path):
+    table, model = tmp_path / "rows.csv", tmp_path / "model.dgt"
+    frame = data(as_frame=True).frame
+    frame.to_csv(table, index=False)
+    done = fit(table, "--target", "target", "--boost", "-o", model, "--json")
+    assert done.exit_code == 0, done.output
+    said, loaded = json.loads(done.stdout), load(model)
+    assert said["trees"] == len(loaded.forest_) and said["rounds"] == loaded.n_iter_
+    assert f"held_out_{score}" in said
+    assert len(loaded.predict(frame.drop(columns="target"))) == len(frame)
+
+
+def test_a_forest_has_thirty_trees(tmp_path):
+    table, model = tmp_path / "rows.csv", tmp_path / "model.dgt"
+    load_iris(as_frame=True).frame[::3].to_csv(table, index=False)
+    given = ("--target", "target", "--forest", "--max-depth", 2, "--max-epochs", 2)
+    assert fit(table, *given, "-o", model).exit_code == 0
+    assert len(load(model).forest_) == 30
+
+
+def test_options_of_other_models_are_refused(tmp_path, capsys):
+    table = tmp_path / "rows.csv"
+    load_iris(as_frame=True).frame.to_csv(table, index=False)
+    given = ["--target", "target", "--boost", "--trees", "3", "--max-depth", "3"]
+    assert run(["fit", str(table), *given]) != 0
+    said = capsys.readouterr().err
+    assert "--boost is no forest" in said and "--max-depth is for trees" in said

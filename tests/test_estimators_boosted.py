@@ -1,0 +1,177 @@
+"""Boosted sums of trees as estimators."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.model_selection import train_test_split
+
+from dgtrees import DGTBoostingClassifier, DGTBoostingRegressor, contributions, load
+from exported import COMPILER, CModel, OnnxModel
+
+QUICK = {"n_estimators": 20, "random_state": 0}
+IRIS, DIABETES = load_iris(return_X_y=True), load_diabetes(return_X_y=True)
+MODELS = [
+    (DGTBoostingClassifier(**QUICK), IRIS),
+    (DGTBoostingClassifier(**QUICK, linear=False, class_weight={0: 1, 1: 3, 2: 1}), IRIS),
+    (DGTBoostingRegressor(**QUICK, linear=True), DIABETES),
+    (DGTBoostingRegressor(**QUICK, linear=False, loss="quantile", quantile=0.8), DIABETES),
+]
+
+
+def outputs(model, X):
+    return model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)[:, None]
+
+
+@pytest.mark.parametrize(("model", "rows"), MODELS)
+def test_the_same_bits_from_threads_files_and_single_rows(model, rows, tmp_path):
+    X, y = rows
+    answer = outputs(model.fit(X, y), X)
+    again = type(model)(**(model.get_params() | {"n_jobs": 2})).fit(X, y)
+    assert np.array_equal(outputs(again, X), answer)
+    model.save(tmp_path / "model.dgt")
+    loaded = load(tmp_path / "model.dgt")
+    assert np.array_equal(outputs(loaded, X), answer)
+    assert (loaded.n_iter_, loaded.best_score_) == (model.n_iter_, model.best_score_)
+    assert [model.predict_row(x) for x in X[:9]] == model.predict(X[:9]).tolist()
+    stages = list(loaded.staged_predict(X))
+    assert len(stages) == model.n_iter_ and np.allclose(stages[-1], model.predict(X))
+
+
+@pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+@pytest.mark.parametrize(("model", "rows"), MODELS)
+def test_onnx_and_c_agree_with_python(model, rows, tmp_path):
+    X, y = rows
+    model.fit(X, y)
+    graph, code = OnnxModel(model).run(X), CModel(model, tmp_path)
+    assert np.array_equal(graph["leaf"], model.apply(X))
+    assert np.array_equal(code.apply(X), model.apply(X))
+    classes = hasattr(model, "classes_")
+    tolerance = 1e-15 if classes else 0.0  # each has its own exp
+    for found in (graph["probabilities" if classes else "variable"], code.predict(X)):
+        assert np.abs(found - outputs(model, X)).max() <= tolerance
+    if classes:
+        assert np.array_equal(graph["label"], model.predict(X))
+        assert np.array_equal(model.classes_[code.label(X)], model.predict(X))
+
+
+@pytest.mark.parametrize(("model", "rows"), MODELS)
+def test_contributions_add_up(model, rows):
+    X, y = rows
+    found = contributions(model.fit(X, y), X[:20])
+    said = model.model_.outputs(X[:20])
+    assert np.allclose(found.predictions.reshape(said.shape), said)
+    sampled = contributions(model, X[:3], method="sampling", background=X, n_permutations=3)
+    assert np.allclose(sampled.predictions.reshape(said[:3].shape), said[:3])
+
+
+@pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+@pytest.mark.parametrize("linear", [False, True])
+def test_monotonic_columns_have_no_violation(linear, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 4))
+    y = np.sin(3 * X[:, 0]) + X[:, 0] - X[:, 1] ** 2 + X[:, 2] + 0.5 * rng.normal(size=1000)
+    model = DGTBoostingRegressor(monotonic=[1, -1, 0, 0], linear=linear, random_state=0).fit(X, y)
+    low = rng.normal(size=(10_000, 4)) * 2
+    ahead = np.abs(rng.normal(size=(10_000, 2)))
+    high = low + np.column_stack([ahead[:, 0], -ahead[:, 1], np.zeros((10_000, 2))])
+    assert (model.predict(high) >= model.predict(low)).all()
+    assert (model.predict(high) > model.predict(low)).mean() > 0.5
+    code, graph = CModel(model, tmp_path), OnnxModel(model)
+    assert (code.predict(high) >= code.predict(low)).all()
+    assert (graph.run(high)["variable"] >= graph.run(low)["variable"]).all()
+
+
+def test_monotonic_probabilities_of_a_frame():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = DGTBoostingClassifier(50, monotonic={"mean radius": -1}, random_state=0).fit(X, y)
+    larger = X.assign(**{"mean radius": X["mean radius"] + 3.0})
+    assert (model.predict_proba(larger)[:, 1] <= model.predict_proba(X)[:, 1]).all()
+
+
+def test_quantiles_cover_their_share():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(4000, 2))
+    y = X[:, 0] + rng.normal(size=4000) * (1.2 + X[:, 1])
+    for level in (0.1, 0.9):
+        model = DGTBoostingRegressor(loss="quantile", quantile=level, random_state=0)
+        model.fit(X[:3000], y[:3000])
+        assert abs((y[3000:] < model.predict(X[3000:])).mean() - level) < 0.05
+
+
+def test_robust_losses_mind_outliers_less():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = X[:, 0] + np.where(rng.random(600) < 0.05, 100.0, 0.0)
+    fits = {
+        loss: DGTBoostingRegressor(loss=loss, random_state=0).fit(X[:400], y[:400])
+        for loss in ("squared", "huber", "absolute")
+    }
+    error = {loss: np.abs(m.predict(X[400:]) - X[400:, 0]).mean() for loss, m in fits.items()}
+    assert max(error["huber"], error["absolute"]) < error["squared"]
+
+
+def test_oblique_trees_beat_the_linear_model_and_a_guess():
+    X, X_test, y, y_test = train_test_split(*load_breast_cancer(return_X_y=True), random_state=0)
+    model = DGTBoostingClassifier(random_state=0).fit(X, y)
+    assert model.score(X_test, y_test) > 0.95
+    assert model.feature_importances_.shape == (30,)
+    assert np.isclose(model.feature_importances_.sum(), 1.0)
+
+
+def test_class_weights_change_what_is_predicted_and_not_how_likely_it_is():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    y = rng.random(3000) < 1 / (1 + np.exp(2.5 - X[:, 0]))
+    plain = DGTBoostingClassifier(random_state=0).fit(X, y)
+    balanced = DGTBoostingClassifier(class_weight="balanced", random_state=0).fit(X, y)
+    assert balanced.predict(X).mean() > 2 * plain.predict(X).mean()
+    assert abs(balanced.predict_proba(X)[:, 1].mean() - y.mean()) < 0.02
+
+
+def test_frames_with_gaps_and_names():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"town": rng.choice(["a", "b", None], 300), "n": rng.normal(size=300)})
+    frame.loc[::5, "n"] = np.nan
+    y = np.where(frame["town"] == "a", 2.0, 0.0) + frame["n"].fillna(3.0)
+    model = DGTBoostingRegressor(random_state=0).fit(frame, y)
+    assert model.score(frame, y) > 0.9
+
+
+def test_warm_start_goes_on_where_it_was():
+    X, y = DIABETES
+    model = DGTBoostingRegressor(5, warm_start=True, n_folds=None, random_state=0).fit(X, y)
+    model.set_params(n_estimators=12).fit(X, y)
+    whole = DGTBoostingRegressor(12, n_folds=None, random_state=0).fit(X, y)
+    assert model.n_iter_ == 12 and np.array_equal(model.predict(X), whole.predict(X))
+    with pytest.raises(ValueError, match="n_estimators must not fall below the 12 rounds"):
+        model.set_params(n_estimators=3).fit(X, y)
+    with pytest.raises(ValueError, match="some have changed"):
+        model.set_params(n_estimators=20, learning_rate=0.3).fit(X, y)
+
+
+def test_validation_rows_stop_one_sum():
+    X, y = DIABETES
+    model = DGTBoostingRegressor(random_state=0).fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
+    assert len(model.forest_) in (model.n_iter_, 1) and model.best_score_ is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"n_estimators": 0}, "n_estimators must be 'auto' or a whole number of at least 1, got 0"),
+        ({"max_leaves": 1}, "max_leaves must be a whole number of at least 2, got 1"),
+        ({"learning_rate": 2}, "learning_rate must be a number above 0.0 and at most 1.0, got 2"),
+        ({"linear": "yes"}, "linear must be 'auto', True or False, got 'yes'"),
+        ({"loss": "log"}, "loss must be one of squared, huber, absolute, quantile, got 'log'"),
+        ({"quantile": 1.0}, "quantile must be between 0 and 1, got 1.0"),
+        ({"monotonic": [1]}, "monotonic must be 10 numbers, -1, 0 or 1"),
+        ({"monotonic": {"z": 1}}, "monotonic must name columns of X, got 'z'"),
+    ],
+)
+def test_errors_are_one_line(given, said):
+    with pytest.raises(ValueError, match=re.escape(said)) as caught:
+        DGTBoostingRegressor(**given).fit(*DIABETES)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,83 @@
+"""One sum of trees: what it is while it grows, and what its finished trees say."""
+
+import numpy as np
+import pytest
+
+from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, prepare_rows, start_sum
+from dgtrees.learn.boosting import Booster, BoostingSettings
+from dgtrees.learn.boosting_losses import CrossEntropy, Quantile, Squared
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 5)) * [1.0, 10.0, 0.1, 1.0, 1.0]
+Y = np.sin(X[:, :1] * 2) + 0.1 * X[:, 1:2] + X[:, 3:4] * X[:, 4:]
+TRAIN, HELD = np.arange(300), np.arange(300, 400)
+
+
+def rows(y=Y, loss=None, signs=None):
+    signs = np.zeros(5, np.int8) if signs is None else signs
+    return prepare_rows(X, y, np.ones(len(X)), TRAIN, loss or Squared(), signs)
+
+
+@pytest.mark.parametrize("outputs", [1, 3, 8])
+def test_finished_trees_add_up_to_the_scores(outputs):
+    y = np.hstack([Y * (k + 1) - k * X[:, :1] for k in range(outputs)])
+    booster = Booster(rows(y), TRAIN, HELD[:0], BoostingSettings(patience=None), None, 0).run(30)
+    whole = BoostedSum(booster.rows, [booster], {})
+    eye = np.eye(outputs)
+    sums = whole.base(eye, np.zeros(outputs)).predict(X)
+    for tree in whole.trees(eye):
+        sums += tree.predict(X)
+    # Rows go where they went in training, held-out ones too: only the order of adding differs.
+    assert np.allclose(sums, booster.scores, atol=1e-12)
+    assert any((np.count_nonzero(tree.weights, axis=1) > 1).any() for tree in booster.trees)
+
+
+def test_held_out_rows_stop_a_sum_and_say_how_long_it_is():
+    booster = Booster(rows(), TRAIN, HELD, BoostingSettings(patience=5), None, 0).run(1000)
+    assert len(booster.trees) < 1000 and len(booster.trees) - booster.kept == 5
+    assert booster.best_loss == min(booster.losses)
+
+
+def test_training_loss_falls():
+    classes = np.eye(3)[(X[:, 0] > 0).astype(int) + (X[:, 3] > 0)]
+    for loss, y in ((Squared(), Y), (Quantile(0.3), Y), (CrossEntropy(), classes)):
+        made = rows(y, loss)
+        booster = Booster(made, TRAIN, HELD[:0], BoostingSettings(patience=None), None, 0)
+        before = loss.values(booster.scores[TRAIN], made.y[TRAIN]).mean()
+        booster.run(20)
+        assert loss.values(booster.scores[TRAIN], made.y[TRAIN]).mean() < 0.9 * before
+
+
+def test_rows_and_columns_are_drawn():
+    settings = BoostingSettings(row_share=0.5, column_share=0.3, patience=None)
+    one, two = (Booster(rows(), TRAIN, HELD[:0], settings, None, seed).run(5) for seed in (0, 1))
+    assert not np.array_equal(one.scores, two.scores)
+
+
+def test_folds_are_even_and_hold_all_classes():
+    y = np.eye(3)[np.repeat([0, 1, 2], [60, 30, 10])]
+    fold = deal_folds(y, 4, True, seed=0)
+    for number in range(4):
+        assert y[fold == number].sum(axis=0).round(-1).tolist() in ([20, 10, 0], [10, 10, 0])
+        assert y[fold == number].sum(axis=0).min() >= 2
+
+
+def test_what_is_linear_starts_from_a_line():
+    y = X @ [[1.0], [0.2], [3.0], [0.0], [-1.0]] + 0.1 * RNG.normal(size=(400, 1))
+    made = rows((y - y.mean()) / y.std())
+    choose = {"least_rows": True, "linear": True, "oblique": True}
+    whole = start_sum(made, [(TRAIN, HELD)], BoostingSettings(), choose, False, 0)
+    assert whole.settings.linear and whole.boosters[0].line is not None
+    assert set(whole.tried) == {"start", *choose}
+
+
+def test_columns_with_a_sign_are_in_no_line_and_no_direction():
+    signs = np.array([1, 0, 0, 0, -1], np.int8)
+    made = rows(signs=signs)
+    settings = BoostingSettings(linear=True)
+    whole = start_sum(made, [(TRAIN, HELD)], settings, {}, False, 0).run(20)
+    line = whole.boosters[0].line
+    assert (line.weights[:, signs != 0] == 0).all() and line.weights.any()
+    for tree in whole.boosters[0].trees:
+        oblique = np.count_nonzero(tree.weights, axis=1) > 1
+        assert (tree.weights[oblique][:, signs != 0] == 0).all()
