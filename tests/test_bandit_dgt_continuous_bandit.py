@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dgtrees import BanditRecipe, DGTContinuousBandit
+from dgtrees import BanditRecipe, DGTBandit, DGTContinuousBandit, load
 from dgtrees.bandit import (
     ContinuousDecision,
 )
 from dgtrees.bandit.online_recipe import RECIPES
+from dgtrees.errors import ModelFileError, StateError
+from dgtrees.model import file as model_file
 from dgtrees.tree.state import view_state
 from taught_policies import X, Y, saved, teach_value
 
@@ -142,3 +144,72 @@ def test_a_step_that_rounds_to_more_than_half_the_range_is_accepted():
     assert max(map(abs, steps)) > 1
     policy.learn(X[0], ContinuousDecision((0.7,), middle, policy.id, 1), 1.0)
     policy.learn(X[0], ContinuousDecision((-0.1,), middle, policy.id, 1), 1.0)
+
+
+# By batches, as the paper's recipe learns
+
+BATCHES = replace(RECIPES["paper"]["continuous, constant"], hidden=(8, 6), batch_size=16, steps=60)
+
+
+@pytest.mark.parametrize("feedback", ["one-point", "two-point"])
+def test_batches_stream_as_decide_and_learn_do(feedback, tmp_path):
+    def policy():
+        return DGTContinuousBandit(
+            -1, 4, 3, "constant", feedback=feedback, recipe=BATCHES, random_state=3
+        )
+
+    streamed, taught = policy(), policy()
+    taught.id = streamed.id
+    order = np.random.default_rng(1).integers(len(X), size=150)
+    visits = np.zeros(8, dtype=np.int64)
+    losses = streamed._stream(X, Y.astype(float), order, visits, "squared")
+    found = []
+    for row in order:
+        decision = taught.decide(X[row])
+        loss = [(np.float64(action) - Y[row]) ** 2 for action in decision.actions]
+        taught.learn(X[row], decision, loss if len(loss) == 2 else loss[0])
+        found.append(np.mean(loss))
+    np.testing.assert_allclose(losses, found, rtol=1e-12)
+    assert visits.sum() == 150 and taught.n_answers == streamed.n_answers == 150
+    assert saved(taught, tmp_path) == saved(streamed, tmp_path)
+
+
+def test_batches_learn_go_on_after_a_file_and_end_in_a_model(tmp_path):
+    policy = DGTContinuousBandit(-1, 4, 3, feedback="two-point", recipe=BATCHES, random_state=0)
+    order = np.random.default_rng(0).integers(len(X), size=1500)
+    policy._stream(X, Y.astype(float), order, np.zeros(8, dtype=np.int64), "squared")
+    assert np.abs(policy.predict(X) - Y).mean() < 0.6  # 1 knowing only their mean
+    policy.save(tmp_path / "policy.dgt")
+    other = load(tmp_path / "policy.dgt")
+    for one in (policy, other):
+        teach_value(one, range(40))
+    assert saved(policy, tmp_path) == saved(other, tmp_path)
+    np.testing.assert_array_equal(policy.predict(X), other.predict(X))
+    np.testing.assert_allclose(policy.model_.predict(X), policy.predict(X), atol=1e-9)
+    assert (policy.apply(X) == policy.tree_.apply(X)).all()
+
+
+def test_the_papers_recipe_learns_by_batches_and_is_for_values_only():
+    policy = DGTContinuousBandit(0, 1, recipe="paper")
+    assert policy.leaf == "constant" and policy.recipe_.n_layers == 3
+    with pytest.raises(StateError, match="has not seen a row yet"):
+        policy.predict(X)
+    with pytest.raises(ValueError, match="recipe must be default, paper or a BanditRecipe"):
+        DGTBandit(2, recipe=BATCHES)
+
+
+def test_files_of_batches_that_lie_are_refused(tmp_path):
+    policy = DGTContinuousBandit(-1, 4, 3, feedback="two-point", recipe=BATCHES, random_state=0)
+    teach_value(policy, range(40))
+    policy.save(tmp_path / "policy.dgt")
+    header, arrays = model_file.read(tmp_path / "policy.dgt")
+    lies = [
+        {"recipe": header["recipe"] | {"hidden": 10**9}},
+        {"recipe": header["recipe"] | {"n_layers": 1}},
+        {"recipe": {"n_layers": 3}},
+        {"parameters": header["parameters"] | {"max_depth": 60}},
+        {"n_features": 4},
+    ]
+    for lie in lies:
+        with pytest.raises(ModelFileError):
+            DGTContinuousBandit._from_file(header | lie, arrays)

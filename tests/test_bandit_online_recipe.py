@@ -56,7 +56,10 @@ def test_the_tree_has_the_bias_in_its_leaves(leaf, averaging):
 
 
 def test_a_price_has_the_bias_too():
-    policy = DGTContinuousBandit(0, 10, 2, feedback="two-point", recipe="paper", random_state=0)
+    recipe = PAPER
+    policy = DGTContinuousBandit(
+        0, 10, 2, "constant", feedback="two-point", recipe=recipe, random_state=0
+    )
     rng = np.random.default_rng(0)
     for x in rng.normal(size=(3_000, 2)):
         d = policy.decide(x)

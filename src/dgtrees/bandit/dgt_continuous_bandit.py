@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dgtrees.bandit.batched_tree import BatchedTree
 from dgtrees.bandit.checks import number
 from dgtrees.bandit.decision import ContinuousDecision
 from dgtrees.bandit.feedback import check_range, loss_pair
 from dgtrees.bandit.online_recipe import BanditRecipe
-from dgtrees.bandit.online_tree import OnlineTree
+from dgtrees.bandit.stream_targets import compute_losses
+from dgtrees.learn.recipe import Recipe
 from dgtrees.model.answer import Values
 from dgtrees.schema import choice
 from dgtrees.tables.encoder import Encoder
@@ -26,7 +28,7 @@ __all__ = ["DGTContinuousBandit"]
 _check_feedback = choice("one-point", "two-point")
 
 
-class DGTContinuousBandit(OnlineTree):
+class DGTContinuousBandit(BatchedTree):
     """A tree whose action is a number, learnt from the loss of one or two actions a query.
 
     Parameters
@@ -42,7 +44,10 @@ class DGTContinuousBandit(OnlineTree):
     delta : float, optional
         How far from its own answer the policy tries actions, in units of the action; a tenth
         of high - low by default, with every recipe. The paper's is 0.5. Less near the bounds.
-    recipe : "default", "paper" or BanditRecipe
+    recipe : "default", "paper", BanditRecipe or Recipe
+        A `Recipe` of training, which the paper's is, makes one step of the training engine for
+        `batch_size` answers; its rate falls over `steps` of these. Such a tree has linear layers
+        before its nodes while it learns.
     encoder : Encoder, optional
     random_state : int, optional
 
@@ -70,7 +75,7 @@ class DGTContinuousBandit(OnlineTree):
         *,
         feedback: str = "one-point",
         delta: float | None = None,
-        recipe: str | BanditRecipe = "default",
+        recipe: str | BanditRecipe | Recipe = "default",
         encoder: Encoder | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -105,8 +110,13 @@ class DGTContinuousBandit(OnlineTree):
     def _settings(self, n_features: int) -> Settings:
         size = (n_features, 1, self.max_depth, self.leaf == "linear")
         told = self.recipe_.settings(*size, feedback="slope")
-        delta = min(self.delta / self._half, 1.0)
-        return told._replace(two_point=self.feedback == "two-point", delta=delta)
+        two_point = self.feedback == "two-point"
+        return told._replace(two_point=two_point, delta=self._delta_share)
+
+    @property
+    def _delta_share(self) -> float:
+        """Delta where actions go from -1 to 1."""
+        return min(self.delta / self._half, 1.0)
 
     def decide(self, x: ArrayLike) -> ContinuousDecision:
         """The action to take for one row, or the two to try.
@@ -118,7 +128,12 @@ class DGTContinuousBandit(OnlineTree):
 
     def _decide(self, row: np.ndarray) -> tuple[ContinuousDecision, int]:
         with self._lock:
-            centre, step, leaf = online.perturb(row, *self._ready(row.shape[0]))
+            if self._by_batches:
+                batches = self._ready_batches(len(row))
+                asked = row[None], self.n_decisions + 1, self._delta_share
+                centre, step, leaf = (found[0].item() for found in batches.perturb(*asked))
+            else:
+                centre, step, leaf = online.perturb(row, *self._ready(row.shape[0]))
             self.n_decisions += 1
             count = self.n_decisions
         actions = tuple(self._action(place) for place in (centre + step, centre - step))
@@ -150,8 +165,12 @@ class DGTContinuousBandit(OnlineTree):
     def _learn_one(
         self, row: np.ndarray, decision: ContinuousDecision, losses: tuple[float, float]
     ) -> None:
-        arena = self._with_room(row.shape[0])
-        online.learn_slope(row, decision.step(self._half), *losses, *arena)
+        step = decision.step(self._half)
+        if self._by_batches:
+            slope = np.array([self._slope(step, *losses)])
+            self._ready_batches(len(row)).learn(row[None], slope)
+            return
+        online.learn_slope(row, step, *losses, *self._with_room(row.shape[0]))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """The action that seems best for every row."""
@@ -175,6 +194,8 @@ class DGTContinuousBandit(OnlineTree):
     def _stream(
         self, X: np.ndarray, y: np.ndarray, order: np.ndarray, visits: np.ndarray, loss: str
     ) -> np.ndarray:
+        if self._by_batches:
+            return self._stream_batches(X, y, order, visits, loss)
         losses = np.empty(len(order))
         with self._lock:
             arena = self._with_room(X.shape[1], len(order))
@@ -182,6 +203,38 @@ class DGTContinuousBandit(OnlineTree):
             online.simulate_values(X, y, order, *task, losses, visits, *arena)
             self.n_decisions += len(order)
         return losses
+
+    def _stream_batches(
+        self, X: np.ndarray, y: np.ndarray, order: np.ndarray, visits: np.ndarray, loss: str
+    ) -> np.ndarray:
+        """Decide and learn for a batch at a time, within which nothing changes."""
+        losses, done = np.empty(len(order)), 0
+        two_point = self.feedback == "two-point"
+        while done < len(order):
+            with self._lock:
+                batches = self._ready_batches(X.shape[1])
+                some = order[done : done + len(batches.slopes) - batches.waiting]
+                rows = X[some].astype(np.float64)
+                centre, step, leaf = batches.perturb(rows, self.n_decisions + 1, self._delta_share)
+                actions = [self._actions(centre + step), self._actions(centre - step)]
+                first, other = (compute_losses(loss, tried, y[some]) for tried in actions)
+                base = actions[1] if two_point else self._actions(centre)
+                step = (actions[0] - base) / ((2.0 if two_point else 1.0) * self._half)
+                other = other if two_point else first
+                batches.learn(rows, self._slope(step, first, other))
+                self.n_decisions += len(some)
+            losses[done : done + len(some)] = 0.5 * (first + other)
+            np.add.at(visits, leaf, 1)
+            done += len(some)
+        return losses
+
+    def _slope(self, step: Any, loss: Any, other: Any) -> Any:
+        """Slope of the loss by the place of an action: eqn:twopoint, or eqn:onepoint as it is."""
+        return (loss - other) / (2.0 * step) if self.feedback == "two-point" else loss / step
+
+    def _actions(self, places: np.ndarray) -> np.ndarray:
+        """Actions from their places between -1 and 1."""
+        return np.clip(self._middle + self._half * places, self.low, self.high)
 
     def _parameters(self) -> dict[str, Any]:
         return super()._parameters() | {

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.contexts import check_encoder, read_row, read_rows
 from dgtrees.bandit.explore import find_rule
-from dgtrees.bandit.online_recipe import find_recipe
+from dgtrees.bandit.online_recipe import BanditRecipe, find_recipe
 from dgtrees.bandit.policy_file import describe_policy, pack_state, restore_policy
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
@@ -72,14 +72,16 @@ class OnlineTree(HasModel):
         self.recipe = recipe
         self.encoder = encoder
         self.random_state = random_state
-        self.recipe_ = find_recipe(recipe, self._task + leaf)
+        found: Any = find_recipe(recipe, self._task + leaf)
         if explore is not None:
-            self.recipe_ = replace(self.recipe_, explore=find_rule(explore))
+            found = replace(found, explore=find_rule(explore))
+        self.recipe_ = found
         self.id = uuid.uuid4().hex
         self.n_decisions = 0
         self._n_outputs = n_outputs
         self._seed = uuid.uuid4().int % (2**63 - 1) if random_state is None else random_state
-        self._capacity = self.recipe_.capacity if self.recipe_.replay else 0
+        remembers = isinstance(self.recipe_, BanditRecipe) and self.recipe_.replay
+        self._capacity = self.recipe_.capacity if remembers else 0
         self._lock = threading.Lock()
         self._arena: Arena | None = None
         if encoder is not None:
@@ -121,9 +123,9 @@ class OnlineTree(HasModel):
         return rows
 
     def _check_width(self, width: int) -> None:
-        if self._arena is not None and width != self._arena.memory.shape[1]:
+        if self.n_features is not None and width != self.n_features:
             raise ValueError(
-                f"a row must have {self._arena.memory.shape[1]} features as the first one had, "
+                f"a row must have {self.n_features} features as the first one had, "
                 f"got {width}: start a new policy for other features"
             )
 

@@ -20,7 +20,7 @@ from dgtrees.tree.state import NEXT, PARTS, SEEN, SQUARE, Arena, State, view_sta
 if TYPE_CHECKING:
     from dgtrees.bandit.online_tree import OnlineTree
 
-__all__ = ["describe_policy", "pack_state", "restore_policy"]
+__all__ = ["describe_origin", "describe_policy", "pack_state", "restore_policy"]
 
 _SAVED = {name: part for name, part in PARTS.items() if part.saved}
 _MOST_COUNTED = 2**62  # the compiled step adds to counts, and must not overflow
@@ -36,11 +36,16 @@ _FIRST_RELEASE: dict[str, Any] = {
 
 def describe_policy(policy: OnlineTree) -> dict[str, Any]:
     """The header of a policy's file."""
+    recipe = asdict(policy.recipe_) | {"explore": policy.recipe_.explore.to_json()}
+    return describe_origin(policy) | {"recipe": recipe}
+
+
+def describe_origin(policy: OnlineTree) -> dict[str, Any]:
+    """The header of a policy's file but for its recipe."""
     return {
         "kind": type(policy).__name__,
         "parameters": policy._parameters(),
         "recipe_name": policy.recipe if isinstance(policy.recipe, str) else None,
-        "recipe": asdict(policy.recipe_) | {"explore": policy.recipe_.explore.to_json()},
         "encoder": None if policy.encoder is None else policy.encoder.to_json(),
         "policy": policy.id,
         "seed": str(policy._seed),
@@ -67,8 +72,9 @@ def restore_policy(
     policy: OnlineTree = kind(recipe=BanditRecipe(**told), encoder=encoder, **header["parameters"])
     _check_names("parameters", header["parameters"], policy._parameters())
     if header["recipe_name"] is not None:
-        find_recipe(header["recipe_name"], kind._task + policy.leaf)
-        policy.recipe = header["recipe_name"]
+        named = find_recipe(header["recipe_name"], kind._task + policy.leaf)
+        # A name may stand for a recipe of another kind by now, as the paper's does.
+        policy.recipe = header["recipe_name"] if isinstance(named, BanditRecipe) else policy.recipe_
     policy.id, policy.n_decisions = header["policy"], header["n_decisions"]
     policy._seed = int(header["seed"])
     if header["n_features"] is not None:

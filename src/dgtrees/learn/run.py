@@ -182,7 +182,11 @@ class Run:
 
     def _settings(self, epoch: int) -> Settings:
         done = (epoch - 1) / max(1, self.n_epochs - 1)
-        local = epoch > self.recipe.local_after * self.n_epochs
+        return self.settings_at(done, epoch > self.recipe.local_after * self.n_epochs)
+
+    def settings_at(self, done: float, local: bool | None = None) -> Settings:
+        """What a step is told when `done` (0 to 1) of the training is made."""
+        local = done >= self.recipe.local_after if local is None else local
         loss = self.objective.name or "squared"  # one's own is not asked for here
         shape = self.batch_size, self.layout.depth, self.noise
         return settings_of(self.recipe, loss, *shape, done, local)
@@ -264,7 +268,7 @@ class Run:
         settings = self._settings(epoch)
         batches = self.train.batches(self.batch_size, self.descent.seed, number, self.step)
         for step, (batch, count) in enumerate(batches, start=self.step):
-            loss = self._one_step(batch, places[step], settings, rates[step], leaf_rates[step])
+            loss = self.step_on(batch, places[step], settings, rates[step], leaf_rates[step])
             self.step, self.loss_sum = step + 1, self.loss_sum + loss * count
             if self.step < steps:
                 self.processes.after_step(self)
@@ -272,10 +276,10 @@ class Run:
         self.step, self.loss_sum = 0, 0.0
         return total
 
-    def _one_step(
+    def step_on(
         self, batch: Rows, place: int, settings: Settings, rate: float, leaf_rate: float
     ) -> float:
-        """A step on one batch; the mean of its losses."""
+        """A step on one batch, noise from that place of the pool; the mean of its losses."""
         buffers, layout, P = self.buffers, self.layout, self.descent.parameters
         rows, d, K = len(batch), layout.n_features, layout.n_outputs
         if rows > layout.batch_rows:

@@ -16,6 +16,7 @@ import numpy as np
 from dgtrees import DGTBandit, DGTContinuousBandit
 from dgtrees.bandit import simulate
 from dgtrees.bandit.online_recipe import RECIPES
+from dgtrees.learn.recipe import Recipe
 from dgtrees.paper.baselines import ContextualBanditForest, LinearContinuousBandit, VWBandit
 from dgtrees.paper.catalog import Split
 from dgtrees.tree.action_losses import huber
@@ -51,7 +52,10 @@ CLASSES: dict[str, Callable[..., Any]] = {"dgt-bandit": _make_dgt, "cbf": _make_
 def _make_dgt_values(feedback: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
     leaf, name = settings.pop("leaf", "linear"), settings.pop("recipe", "default")
     delta = settings.pop("delta", None)
+    answers = settings.pop("answers", 1)
     recipe = _change_recipe(name, f"continuous, {leaf}", settings)
+    if isinstance(recipe, Recipe):  # learns by batches, at a rate that falls until the end
+        recipe = replace(recipe, steps=max(1, answers // recipe.batch_size))
     return DGTContinuousBandit(
         -_MARGIN, 1.0 + _MARGIN, height, leaf,
         feedback=feedback, delta=delta, recipe=recipe, random_state=seed,
@@ -126,7 +130,8 @@ def _run_values(kind: str, height: int, seed: int, settings: dict, stream: Any, 
     scaled = (y - low) / width
     ends = [max(1, round(passes * len(X))) for passes in settings["passes"]]
     loss = settings.get("loss", "squared")
-    policy = make_policy(kind, height, seed, settings, 1)
+    own = settings | ({"answers": ends[-1]} if kind == "dgt-continuous" else {})
+    policy = make_policy(kind, height, seed, own, 1)
     curve = simulate(
         policy, X, scaled,
         X_test=X_test, y_test=(y_test - low) / width,
