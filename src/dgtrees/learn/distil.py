@@ -1,4 +1,4 @@
-"""One hard tree that answers as something else does: what is read, drawn and exported instead of it.
+"""One hard tree that answers as something else does: to be read, drawn and exported instead of it.
 
 NumPy and Numba only, so that policies, which know neither torch nor scikit-learn, can use it.
 """
