@@ -1,5 +1,6 @@
 """DGTContinuousBandit: what it tries, learns from and refuses."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -213,3 +214,13 @@ def test_files_of_batches_that_lie_are_refused(tmp_path):
     for lie in lies:
         with pytest.raises(ModelFileError):
             DGTContinuousBandit._from_file(header | lie, arrays)
+
+
+def test_a_copy_of_batches_is_independent(tmp_path):
+    policy = DGTContinuousBandit(-1, 4, 3, feedback="two-point", recipe=BATCHES, random_state=0)
+    teach_value(policy, range(40))
+    other = pickle.loads(pickle.dumps(policy))
+    before = saved(policy, tmp_path)
+    assert saved(other, tmp_path) == before
+    teach_value(other, range(40, 80))
+    assert saved(policy, tmp_path) == before

@@ -44,7 +44,8 @@ class BatchLearner:
     def __init__(
         self, n_features: int, max_depth: int, leaf: str, recipe: Recipe, seed: int
     ) -> None:
-        self.descent = GuidedDescent(n_features, max_depth, leaf, recipe, seed)
+        self._made_of = n_features, max_depth, leaf, recipe, seed
+        self.descent = GuidedDescent(*self._made_of)
         self.seed = seed
         self.seen = 0
         self.mean, self.squares = np.zeros(n_features), np.zeros(n_features)
@@ -126,6 +127,10 @@ class BatchLearner:
         self.squares += np.square(apart) * (before * count / self.seen)
         self.mean += apart * (count / self.seen)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made of what files hold: a run of the engine is neither."""
+        return _rebuild, (self._made_of, self.pack())
+
     def pack(self) -> dict[str, np.ndarray]:
         """All that learning changes, as plain arrays."""
         return self.descent.pack() | {
@@ -155,6 +160,12 @@ class BatchLearner:
         self.mean[:], self.squares[:] = arrays["mean"], arrays["squares"]
         self.rows[: self.waiting], self.slopes[: self.waiting] = arrays["rows"], arrays["slopes"]
         self._tree = None
+
+
+def _rebuild(made_of: tuple[Any, ...], arrays: dict[str, np.ndarray]) -> BatchLearner:
+    learner = BatchLearner(*made_of)
+    learner.restore(arrays)
+    return learner
 
 
 def _signs(seed: int, first: int, count: int) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -83,6 +84,11 @@ class BatchedTree(OnlineTree):
         batches = self._need_batches()
         with self._lock:
             return batches.tree
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        with self._lock:  # which guards what goes on changing once it is free
+            return state | {"_batches": deepcopy(self._batches)}
 
     # Files
 

@@ -13,7 +13,19 @@ import typer
 from typer.main import get_command
 
 from dgtrees import __version__
-from dgtrees.cli import data, explain, export, fit, paper, predict, show, simulate, tune, warmup
+from dgtrees.cli import (
+    data,
+    evaluate,
+    explain,
+    export,
+    fit,
+    paper,
+    predict,
+    show,
+    simulate,
+    tune,
+    warmup,
+)
 from dgtrees.cli.parsing import Command, is_usage_error
 from dgtrees.cli.terminal import say
 from dgtrees.errors import ColumnWarning, DGTreesError
@@ -50,6 +62,7 @@ def _dgt(
 
 app.command("fit", cls=Command)(fit.fit)
 app.command("predict", cls=Command)(predict.predict)
+app.command("evaluate", cls=Command)(evaluate.evaluate)
 app.command("show", cls=Command)(show.show)
 app.command("explain", cls=Command)(explain.explain)
 app.command("export", cls=Command)(export.export)
