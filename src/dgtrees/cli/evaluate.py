@@ -79,7 +79,7 @@ def _judge_classes(fitted: Any, table: str, target: str, reading: dict[str, Any]
         labels = part.y.astype(str)
         numbers = np.array([number.get(label, -1) for label in labels], dtype=np.int64)
         if unknown is None and (numbers < 0).any():
-            unknown = labels[numbers < 0][0]
+            unknown = str(labels[numbers < 0][0])
         X = as_fitted(fitted, part.X)
         truth.append(numbers)
         shares.append(fitted.predict_proba(X))

@@ -129,7 +129,7 @@ class _Score:
         if self.classes:
             if not set(truth.astype(str)) & self.labels:
                 raise ValueError(
-                    f"--target must hold classes the model knows, got {truth[0]!r}: they are "
+                    f"--target must hold classes the model knows, got {str(truth[0])!r}: they are "
                     f"{', '.join(sorted(self.labels)[:8])}"
                 )
             self.total += float((truth.astype(str) == predicted.astype(str)).sum())
