@@ -1,11 +1,14 @@
 """Policies that learn from the loss of their own actions, and ways to judge them. Without torch."""
 
 from dgtrees.bandit.curve import Curve
-from dgtrees.bandit.decision import ContinuousDecision, Decision
+from dgtrees.bandit.decision import ContinuousDecision, Decision, SlateDecision
+from dgtrees.bandit.decision_log import DecisionLog, LoggedAnswer, log_from_frame
 from dgtrees.bandit.dgt_bandit import DGTBandit
 from dgtrees.bandit.dgt_continuous_bandit import DGTContinuousBandit
 from dgtrees.bandit.evaluate import Estimate, evaluate
 from dgtrees.bandit.explore import DecayingEpsilon, Epsilon, Greedy, InverseGap, Softmax
+from dgtrees.bandit.log_reader import read_decisions
+from dgtrees.bandit.log_writer import LogWriter
 from dgtrees.bandit.logs import Log, read_log, write_log
 from dgtrees.bandit.online_recipe import BanditRecipe
 from dgtrees.bandit.policy import ContinuousPolicy, FinitePolicy, Policy
@@ -20,15 +23,21 @@ __all__ = [
     "DGTContinuousBandit",
     "DecayingEpsilon",
     "Decision",
+    "DecisionLog",
     "Epsilon",
     "Estimate",
     "FinitePolicy",
     "Greedy",
     "InverseGap",
     "Log",
+    "LogWriter",
+    "LoggedAnswer",
     "Policy",
+    "SlateDecision",
     "Softmax",
     "evaluate",
+    "log_from_frame",
+    "read_decisions",
     "read_log",
     "simulate",
     "write_log",
