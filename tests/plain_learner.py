@@ -9,7 +9,7 @@ import numpy as np
 class PlainLearner:
     EPSILON = 0.2
 
-    def __init__(self, n_features, n_actions, max_depth=8, seed=0):
+    def __init__(self, n_features, n_actions, *, half_life=None, seed=0):
         self.n_features, self.n_actions, self.n_answers = n_features, n_actions, 0
         self.gram = np.tile(np.eye(n_features + 1), (n_actions, 1, 1))
         self.moment = np.zeros((n_actions, n_features + 1))

@@ -1,8 +1,8 @@
 """DecisionLog: answered decisions with contexts as they were, whoever decided.
 
 What `learn_log` learns from and `evaluate` judges by. Contexts have names and texts here; as rows
-of numbers, for estimators that need them, they are a `Log`. Files come from `log_reader`, frames from
-`log_from_frame`.
+of numbers, for estimators that need them, they are a `Log`. Files come from `log_reader`, frames
+from `log_from_frame`.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def log_from_frame(
     >>> frame = pd.DataFrame({"age": [31, 58], "sent": ["mail", "gift"], "p": 0.5, "won": [0, 1]})
     >>> log = log_from_frame(frame, action="sent", probability="p", reward="won")
     >>> log.answers[1][:4]
-    ({'age': 58}, 'gift', 0.5, -1.0)
+    ({'age': 58.0}, 'gift', 0.5, -1.0)
     """
     if not is_frame(frame):
         raise ValueError(f"a log must be a frame, a Log or a DecisionLog, got {shown(frame)}")
@@ -217,4 +217,4 @@ def _read_cost(value: Any, name: str, reward: bool) -> float:
     cost = float(value) if isinstance(value, bool) else number(name, value)
     if not np.isfinite(cost):
         raise ValueError(f"{name} must be finite, got {cost}: leave the row out")
-    return -cost if reward else cost
+    return 0.0 - cost if reward else cost

@@ -35,7 +35,7 @@ class DGTBandit(NamedPolicy):
     n_actions : int, optional
         Actions are called 0 .. n_actions - 1.
     max_depth : int, default 8
-        Height of the tree.
+        Height of the online tree.
     leaf : "constant" or "linear", optional
         Asks for the online tree alone: a score an action in every leaf; or, added to it, linear
         scores shared by all leaves.
@@ -52,6 +52,9 @@ class DGTBandit(NamedPolicy):
         one, (0, 1) unless told. Without one, losses and rewards may be any numbers.
     encoder : Encoder, optional
         Fitted; its columns are used, in place of columns that grow with what comes.
+    half_life : float, optional
+        Answers after which an answer counts half, for worlds that drift; never unless told. The
+        online tree has none.
     random_state : int, optional
 
     Examples
@@ -82,11 +85,12 @@ class DGTBandit(NamedPolicy):
         recipe: str | BanditRecipe = "default",
         loss_range: Sequence[float] | None = None,
         encoder: Encoder | None = None,
+        half_life: float | None = None,
         random_state: int | None = None,
     ) -> None:
         names = self._read_names(n_actions, actions)
         self._begin_policy(
-            names, max_depth, leaf, explore, recipe, loss_range, encoder, random_state
+            names, max_depth, leaf, explore, recipe, loss_range, encoder, random_state, half_life
         )
         if action_features is not None:
             self._actions.describe(action_features)

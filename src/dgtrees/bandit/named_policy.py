@@ -19,7 +19,7 @@ import numpy as np
 from dgtrees.bandit.action_names import ActionNames
 from dgtrees.bandit.answers import Answer
 from dgtrees.bandit.cells import read_table
-from dgtrees.bandit.checks import shown, whole_number
+from dgtrees.bandit.checks import number, shown, whole_number
 from dgtrees.bandit.contexts import FixedColumns, check_encoder
 from dgtrees.bandit.explore import find_rule
 from dgtrees.bandit.feedback import Range, check_range
@@ -65,6 +65,7 @@ class NamedPolicy(HasModel):
         loss_range: Any,
         encoder: Encoder | None,
         random_state: Any,
+        half_life: Any,
     ) -> None:
         """Check arguments and set everything up; nothing has been seen yet."""
         if leaf is not None:
@@ -83,6 +84,7 @@ class NamedPolicy(HasModel):
             if explore is not None:
                 self.recipe_ = replace(self.recipe_, explore=find_rule(explore))
         self.loss_range = self._read_range(loss_range)
+        self.half_life = self._read_half_life(half_life)
         self.id = uuid.uuid4().hex
         self.n_decisions = 0
         self._seed = uuid.uuid4().int % (2**63 - 1) if random_state is None else random_state
@@ -107,6 +109,19 @@ class NamedPolicy(HasModel):
         if not (isinstance(given, (tuple, list, np.ndarray)) and len(given) == 2):
             raise ValueError(f"loss_range must be a pair of numbers, got {shown(given)}")
         return check_range("loss_range", *given)
+
+    def _read_half_life(self, given: Any) -> float | None:
+        if given is None:
+            return None
+        if self._is_tree:
+            raise ValueError(
+                f"half_life is for the default recipe, got {shown(given)} for an online tree: "
+                "leave it out, or leave recipe, leaf and explore out"
+            )
+        value = number("half_life", given)
+        if not 10.0 <= value < np.inf:
+            raise ValueError(f"half_life must be at least 10 answers, got {shown(given)}")
+        return value
 
     # What there is
 
@@ -166,7 +181,8 @@ class NamedPolicy(HasModel):
             tree: Any = TreeLearner(*sizes, self.recipe_, self.loss_range, self._seed)
             self._learner = tree
             return tree
-        self._learner = make(n_features, self.n_actions, max_depth=self.max_depth, seed=self._seed)
+        options = {} if self.half_life is None else {"half_life": self.half_life}
+        self._learner = make(n_features, self.n_actions, seed=self._seed, **options)
         return self._learner
 
     def _need_learner(self) -> Any:
@@ -341,6 +357,7 @@ class NamedPolicy(HasModel):
             "random_state": self.random_state,
             "n_actions": self.n_actions,
             "loss_range": None if self.loss_range is None else list(self.loss_range),
+            **({} if self._is_tree else {"half_life": self.half_life}),
         }
 
     @classmethod

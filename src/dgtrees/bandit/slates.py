@@ -14,17 +14,19 @@ import numpy as np
 
 __all__ = ["draw_slate", "inclusions"]
 
+_LEAST = 1e-12  # chances below are none: their sums with others are rounding
+
 
 def inclusions(chances: np.ndarray, k: int, merit: np.ndarray) -> np.ndarray:
     """Probability of every action to be among k, from those of a single draw; both (actions,).
 
-    Where fewer than k have a chance in a single draw, the others are included by `merit`, (actions,)
+    Where fewer than k have a chance in a single draw, others are included by `merit`, (actions,)
     too, best first; those of merit -inf never.
 
     >>> inclusions(np.array([0.7, 0.2, 0.1, 0.0]), 2, np.zeros(4)).round(3).tolist()
     [1.0, 0.667, 0.333, 0.0]
     """
-    possible = chances > 0
+    possible = chances > _LEAST
     short = k - np.count_nonzero(possible)
     if short >= 0:
         others = np.where(possible, -np.inf, merit)

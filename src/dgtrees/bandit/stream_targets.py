@@ -178,9 +178,8 @@ class HeldOut:
     def score(self) -> float:
         """Accuracy, or mean loss, of what the policy now predicts."""
         answers = self.policy.predict(self.rows)
-        if isinstance(self.policy, NamedPolicy) and not self.policy._actions.numbered:
-            return float(np.mean(answers == self.y))
-        if self.classes is not None:  # an action that no label stands for is wrong
+        named = isinstance(self.policy, NamedPolicy) and not self.policy._actions.numbered
+        if self.classes is not None and not named:  # an action that no label stands for is wrong
             known = np.minimum(answers, len(self.classes) - 1)
             return float(np.mean((self.classes[known] == self.y) & (answers == known)))
         if self.loss == "0-1":

@@ -126,6 +126,7 @@ _ON_LEARNER = {
             "random_state": maybe(_COUNT),
             "n_actions": whole(2, 2**31 - 1),
             "loss_range": maybe(items(_FINITE, 2, 2)),
+            "half_life": maybe(number(10.0)),
         }
     ),
 }
