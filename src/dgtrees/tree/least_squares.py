@@ -20,7 +20,7 @@ import numpy as np
 from dgtrees.tree.compiled import njit
 from dgtrees.tree.dot import dot, dot_at
 
-__all__ = ["Bank", "accumulate", "gain", "invert", "make_bank", "predict", "update", "width"]
+__all__ = ["Bank", "accumulate", "clear", "gain", "invert", "make_bank", "predict", "update", "width"]
 
 
 class Bank(NamedTuple):
@@ -118,7 +118,7 @@ def update(bank, slot, k, x, reward, weight):
             line[j] -= u * v[j]
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def invert(bank, slot, k, ridge):
     """Inverse and regressions of action k from its sums, by Cholesky's decomposition."""
     A, sums = bank.inverse[slot, k], bank.sums[slot, k]

@@ -19,7 +19,7 @@ from dgtrees.tree.mixed_rows import find_scales, load_kept, multiply, orthonorma
 from dgtrees.tree.mixed_state import LEARN, Counts, Rewards
 from dgtrees.tree.neighbours import empty, insert
 
-__all__ = ["begin_build", "build_some", "feed", "first_kept", "weight_of"]
+__all__ = ["begin_build", "build_some", "feed", "start_alike"]
 
 _IDLE, _TURN, _SCREEN, _REPLAY, _INVERT = range(5)
 _SEEN, _LIVE, _BUILT, _STAGE = Counts.SEEN, Counts.LIVE, Counts.BUILT, Counts.STAGE
@@ -34,7 +34,7 @@ _LIKENESS = 10.0  # answers that an added action's likeness to others is worth
 
 
 @njit(nogil=True)
-def first_kept(state, told):
+def _first_kept(state, told):
     """Number of the oldest answer that a successor learns from."""
     counts = state.counts
     first = max(counts[_LOW], counts[_SEEN] - state.log_rows.shape[0])
@@ -44,7 +44,7 @@ def first_kept(state, told):
 
 
 @njit(nogil=True)
-def weight_of(state, told, slot, number):
+def _weight_of(state, told, slot, number):
     """What the answer of this number counts in a slot."""
     if told.half_life <= 0.0:
         return 1.0
@@ -54,7 +54,7 @@ def weight_of(state, told, slot, number):
 @njit(nogil=True)
 def feed(state, told, slot, action, reward, number, invert_known):
     """Count an answer, whose row is in `state.row` and `state.products`, into a slot."""
-    weight = weight_of(state, told, slot, number)
+    weight = _weight_of(state, told, slot, number)
     if invert_known:
         update(state.linear, slot, action, state.row, reward, weight)
         update(state.product, slot, action, state.products, reward, weight)
@@ -65,11 +65,11 @@ def feed(state, told, slot, action, reward, number, invert_known):
     insert(state.near, slot, state.row[:columns], action, reward, number, state.random, LEARN)
 
 
-@njit(nogil=True)
+@njit(nogil=True, cache=True)
 def begin_build(state, told):
     """Begin a successor from all answers that count."""
     counts = state.counts
-    slot, first = 1 - counts[_LIVE], first_kept(state, told)
+    slot, first = 1 - counts[_LIVE], _first_kept(state, told)
     find_scales(state, slot, first, counts[_SEEN])
     counts[_START] = counts[_SEEN]
     counts[_POINTER] = first
@@ -95,7 +95,7 @@ def _begin_replay(state, slot):
     state.counts[_STAGE] = _REPLAY
 
 
-@njit(nogil=True)
+@njit(nogil=True, cache=True)
 def build_some(state, told):
     """The share of one answer in the work on the successor; its row is in the log already."""
     counts = state.counts
@@ -221,21 +221,22 @@ def _replay(state, told, slot):
     if counts[_POINTER] >= counts[_SEEN]:
         counts[_STAGE] = _INVERT
         counts[_INVERTED] = 0
-        _start_alike(state.linear, slot, state.like)
-        _start_alike(state.product, slot, state.like)
+        for k in range(state.total.shape[0] - state.like.shape[0], state.total.shape[0]):
+            start_alike(state.linear, slot, state.like, k)
+            start_alike(state.product, slot, state.like, k)
 
 
-@njit(nogil=True, error_model="numpy")
-def _start_alike(bank, slot, like):
-    """Add to the sums of actions that were added what similar ones taught, as a few answers."""
-    last = bank.gain.shape[0] - 1
-    for k in range(like.shape[0]):
-        for other in range(like.shape[0]):
-            answers = bank.sums[slot, other, last, last]
-            if like[k, other] > 0.0 and answers > 0.0:
-                share = like[k, other] * min(_LIKENESS / answers, 1.0)
-                bank.sums[slot, k] += share * bank.sums[slot, other]
-                bank.heard[slot, k] += share * bank.heard[slot, other]
+@njit(nogil=True, cache=True, error_model="numpy")
+def start_alike(bank, slot, like, k):
+    """Add to the sums of an action that was added what similar ones taught, as a few answers."""
+    actions, last = bank.slopes.shape[1], bank.gain.shape[0] - 1
+    shares = like[k - (actions - like.shape[0])]
+    for other in range(actions):
+        answers = bank.sums[slot, other, last, last]
+        if shares[other] > 0.0 and answers > 0.0:
+            share = shares[other] * min(_LIKENESS / answers, 1.0)
+            bank.sums[slot, k] += share * bank.sums[slot, other]
+            bank.heard[slot, k] += share * bank.heard[slot, other]
 
 
 @njit(nogil=True)

@@ -89,7 +89,7 @@ class Mixed(NamedTuple):
     product: Bank
     near: Neighbours
     base: np.ndarray  # (2,), number of the answer that counts 1 where older ones count less
-    like: np.ndarray  # (K, K) or (0, 0): shares of other actions that an added one starts from
+    like: np.ndarray  # (added, K), shares of actions that those added start from
     stack: np.ndarray  # (2, members), what these count for new rows, and for known ones
     stack_inverse: np.ndarray  # (2, members, members)
     rewards_seen: np.ndarray
@@ -141,7 +141,7 @@ def make_mixed(features: int, actions: int, room: int, told: Told, seed: int) ->
         product=make_bank(actions, axes + products + 1, told.product_ridge),
         near=make_neighbours(room, axes),
         base=np.zeros(2, dtype=np.int64),
-        like=np.zeros((0, 0)),
+        like=np.zeros((0, actions)),
         stack=np.full((2, MEMBERS), 1.0 / MEMBERS),
         stack_inverse=np.stack([np.eye(MEMBERS)] * 2),
         rewards_seen=np.zeros(len(Rewards)),

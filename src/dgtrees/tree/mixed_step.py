@@ -17,7 +17,7 @@ import numpy as np
 from dgtrees.tree.compiled import njit
 from dgtrees.tree.exploration import sample_action
 from dgtrees.tree.least_squares import invert, predict, width
-from dgtrees.tree.mixed_build import begin_build, build_some, feed, weight_of
+from dgtrees.tree.mixed_build import begin_build, build_some, feed
 from dgtrees.tree.mixed_change import notice_change
 from dgtrees.tree.mixed_rows import load, multiply, transform
 from dgtrees.tree.mixed_state import DECIDE, MEMBERS, Counts, Rewards
@@ -179,7 +179,9 @@ def _learn(state, told, x, action, reward, probability):
     if counts[_STAGE]:
         build_some(state, told)
     elif counts[_SEEN] >= counts[_NEXT]:
-        begin_build(state, told)
+        # A log that has gone round knows less than the sums in use.
+        if told.half_life > 0.0 or counts[_SEEN] - counts[_LOW] <= state.log_rows.shape[0]:
+            begin_build(state, told)
         _plan_next(state, told)
     elif counts[_BUILT] and number % _RENEWAL == 0:
         k = number // _RENEWAL % state.total.shape[0]
@@ -195,7 +197,6 @@ def _plan_next(state, told):
     """When to begin the next successor: after as many answers again, while the log has them."""
     counts = state.counts
     age = counts[_SEEN] - counts[_LOW]
-    room = state.log_rows.shape[0]
     counts[_NEXT] = counts[_SEEN] + age
     if told.half_life > 0.0:
         counts[_NEXT] = counts[_SEEN] + max(16, min(age, int(told.half_life)))
