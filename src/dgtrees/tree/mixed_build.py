@@ -76,6 +76,7 @@ def begin_build(state, told):
     counts[_TAKEN] = 0
     state.base[slot] = counts[_SEEN]
     state.pairs[slot] = state.pairs[1 - slot]
+    state.spread[slot] = state.spread[1 - slot]
     if state.axes.shape[1]:
         counts[_STAGE] = _TURN
         state.gathered[:] = 0.0
