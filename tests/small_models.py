@@ -50,7 +50,7 @@ def answered(policy, X, loss):
 
 def encoded_policy():
     encoder = Encoder(min_frequency=1).fit(columns_of(mixed()))
-    policy = DGTBandit(2, 2, encoder=encoder, random_state=0)
+    policy = DGTBandit(2, 2, "constant", encoder=encoder, random_state=0)
     return answered(policy, mixed(), lambda d: float(d.action))
 
 
@@ -100,7 +100,7 @@ def made():
         "policy": (encoded_policy(), mixed()),
         "policy-linear": (remembering_policy(), X),
         "policy-paper": (paper_policy(), X),
-        "policy-new": (DGTBandit(2, 2, random_state=0), X),
+        "policy-new": (DGTBandit(2, 2, "constant", random_state=0), X),
         "policy-continuous": (continuous_policy(), X),
     }  # fmt: skip
     return {name: (model, X[:12]) for name, (model, X) in models.items()}

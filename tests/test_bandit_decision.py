@@ -30,7 +30,12 @@ PAIR = {"actions": [0.0, 1.0], "centre": 0.5, "policy": "a", "number": 1}
 @pytest.mark.parametrize(
     ("kind", "good", "change"),
     [
-        (Decision, GOOD, {"action": "1"}),
+        (Decision, GOOD, {"action": ""}),
+        (Decision, GOOD, {"id": "01"}),
+        (Decision, GOOD, {"id": 7}),
+        (Decision, GOOD, {"probabilities": [0.5]}),
+        (Decision, GOOD, {"probabilities": {"1": 1.5}}),
+        (Decision, GOOD, {"probabilities": {"one": 0.5}}),
         (Decision, GOOD, {"action": 1.5}),
         (Decision, GOOD, {"action": True}),
         (Decision, GOOD, {"action": None}),

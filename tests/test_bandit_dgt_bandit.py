@@ -48,7 +48,7 @@ BAD = {
 
 
 def test_learns_what_only_losses_tell():
-    policy = DGTBandit(4, 4, random_state=0)
+    policy = DGTBandit(4, 4, "constant", random_state=0)
     for passes in range(10):
         teach(policy, np.random.default_rng(passes).permutation(400))
     assert (policy.predict(X) == Y).mean() > 0.95
@@ -60,7 +60,7 @@ def test_learns_what_only_losses_tell():
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_refused_and_changes_nothing(case, tmp_path):
     x, change, loss, error, message = BAD[case]
-    policy = teach(DGTBandit(4, 3, random_state=1), range(30))
+    policy = teach(DGTBandit(4, 3, "constant", random_state=1), range(30))
     before = saved(policy, tmp_path)
     decision = DECISION._replace(**{"policy": policy.id, **change})
     with pytest.raises(error, match=message) as caught:
@@ -76,13 +76,13 @@ def test_bad_input_is_refused_and_changes_nothing(case, tmp_path):
 
 
 def test_other_things_than_decisions_are_refused(tmp_path):
-    policy = teach(DGTBandit(4, 3, random_state=1), range(30))
+    policy = teach(DGTBandit(4, 3, "constant", random_state=1), range(30))
     before = saved(policy, tmp_path)
     with pytest.raises(TypeError, match="that decide returned, got 2"):
         policy.learn(X[0], 2, 0.0)
     with pytest.raises(ValueError, match="equally many, got 2, 1, 2"):
         policy.learn_many(X[:2], [DECISION], [0.0, 0.0])
-    twin = DGTBandit(4, 3, random_state=1)
+    twin = DGTBandit(4, 3, "constant", random_state=1)
     with pytest.raises(ValueError, match="one of this policy"):
         policy.learn(X[0], twin.decide(X[0]), 0.0)
     assert saved(policy, tmp_path) == before
@@ -99,7 +99,16 @@ def test_other_things_than_decisions_are_refused(tmp_path):
         ({"loss_range": (1, 0)}, "low end first"),
         ({"loss_range": (0, np.inf)}, "finite"),
         ({"loss_range": (0, 1, 2)}, "pair"),
-        ({"loss_range": None}, "pair of numbers, got None"),
+        ({"actions": ["a", "b"]}, "actions or n_actions, got both"),
+        ({"n_actions": None}, "actions or n_actions, got neither"),
+        ({"n_actions": None, "actions": ["a"]}, "from 2 to 100000 names, got 1"),
+        ({"n_actions": None, "actions": "ab"}, "a list of names, got 'ab'"),
+        ({"n_actions": None, "actions": ["a", "a"]}, "different names, got 'a' twice"),
+        ({"n_actions": None, "actions": ["a", 1]}, "all text, got 1"),
+        ({"n_actions": None, "actions": ["a", ""]}, "text of some length, got ''"),
+        ({"n_actions": None, "actions": [0.5, 1]}, "text or whole numbers, got 0.5"),
+        ({"action_features": {9: {"size": 1}}}, "from 0 to 2, got 9"),
+        ({"action_features": [1]}, "a dict of a dict per action"),
         ({"loss_range": [[1], [1, 2]]}, "two finite numbers"),
         ({"leaf": ["constant"]}, "leaf must be one of"),
         ({"loss_range": "ab"}, "pair of numbers, got 'ab'"),
@@ -114,8 +123,8 @@ def test_wrong_arguments(arguments, message):
 
 
 def test_losses_of_another_range(tmp_path):
-    shares = DGTBandit(4, 3, random_state=1)
-    euros = DGTBandit(4, 3, random_state=1, loss_range=(-10, 30))
+    shares = DGTBandit(4, 3, "constant", random_state=1)
+    euros = DGTBandit(4, 3, "constant", random_state=1, loss_range=(-10, 30))
     for i in range(100):
         one, other = shares.decide(X[i]), euros.decide(X[i])
         assert one[:2] == other[:2]
@@ -125,7 +134,7 @@ def test_losses_of_another_range(tmp_path):
 
 
 def test_learn_many_is_many_learns(tmp_path):
-    one, other = (DGTBandit(4, 3, random_state=1) for _ in "ab")
+    one, other = (DGTBandit(4, 3, "constant", random_state=1) for _ in "ab")
     decisions = [(one.decide(x), other.decide(x)) for x in X[:50]]
     losses = np.linspace(0, 1, 50)
     one.learn_many(X[:50].astype(np.float32), [d for d, _ in decisions], losses)
@@ -158,7 +167,7 @@ def test_numbers_of_numpy_are_saved_like_any(tmp_path):
 
 
 def test_evaluate_judges_a_policy_with_its_exploration():
-    policy = teach(DGTBandit(4, 3, random_state=1))
+    policy = teach(DGTBandit(4, 3, "constant", random_state=1))
     chances = policy.action_probabilities(X)
     actions = np.arange(400) % 4
     log = Log(X, actions, np.full(400, 0.25), (actions != Y).astype(float), n_actions=4)
@@ -173,8 +182,8 @@ def test_learn_many_takes_frames_and_iterators_and_nothing(tmp_path):
     encoder = Encoder(min_frequency=1).fit(columns_of(table))
     files = []
     for rows in (table, table.to_numpy(), iter(table.to_numpy()), table[["kind", "size"]]):
-        policy = DGTBandit(2, 2, encoder=encoder, random_state=0)
-        policy.id = "same"
+        policy = DGTBandit(2, 2, "constant", encoder=encoder, random_state=0)
+        policy.id = "5a" * 16
         decisions = [policy.decide(table[i : i + 1]) for i in range(20)]
         before = saved(policy, tmp_path)
         policy.learn_many([], [], [])
@@ -188,15 +197,16 @@ def test_learn_many_takes_frames_and_iterators_and_nothing(tmp_path):
     assert len(set(files)) == 1
 
 
-def test_the_same_decision_learnt_twice_counts_twice():
-    policy = DGTBandit(4, 3, random_state=1)
+def test_the_same_decision_learnt_twice_counts_once():
+    policy = DGTBandit(4, 3, "constant", random_state=1)
     decision = policy.decide(X[0])
-    for _ in range(2):
-        policy.learn(X[0], decision, 1.0)
-    assert policy.n_answers == 2
+    assert [policy.learn(X[0], decision, 1.0) for _ in "ab"] == ["learnt", "duplicate"]
+    assert policy.n_answers == 1
+    old = Decision(*decision[:4])  # as earlier releases logged it, without an id
+    assert [policy.learn(X[0], old, 1.0) for _ in "ab"] == ["learnt", "learnt"]
 
 
 def test_expected_losses_of_extreme_scores_come_without_a_warning():
-    policy = teach(DGTBandit(4, 3, random_state=1), range(3))
+    policy = teach(DGTBandit(4, 3, "constant", random_state=1), range(3))
     view_state(policy._arena).mean_leaves[:] = np.array([[1e4], [-1e4], [0.0], [800.0]])
     assert policy.expected_loss(X[:1])[0].tolist() == [0.0, 1.0, 0.5, 0.0]

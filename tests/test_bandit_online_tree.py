@@ -14,7 +14,7 @@ from taught_policies import X, Y, saved, teach, teach_value
 
 
 def test_a_first_row_that_is_refused_leaves_no_trace(tmp_path):
-    policy = DGTBandit(4, 3, random_state=1)
+    policy = DGTBandit(4, 3, "constant", random_state=1)
     before = saved(policy, tmp_path)
     with pytest.raises(ValueError, match="nan"):
         policy.decide([np.nan, 1.0])
@@ -71,7 +71,7 @@ def test_many_threads_decide_while_one_learns():
 
 
 def test_threads_and_a_learner_leave_a_sound_policy(tmp_path):
-    policy = DGTBandit(4, 4, random_state=0)
+    policy = DGTBandit(4, 4, "constant", random_state=0)
     answered = threading.Event()
     queue = []
 
@@ -99,7 +99,7 @@ def test_threads_and_a_learner_leave_a_sound_policy(tmp_path):
 
 
 def test_copies_go_their_own_way(tmp_path):
-    policy = teach(DGTBandit(4, 3, random_state=1), range(50))
+    policy = teach(DGTBandit(4, 3, "constant", random_state=1), range(50))
     for twin in (copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
         before = saved(policy, tmp_path)
         assert saved(twin, tmp_path) == before
@@ -108,14 +108,14 @@ def test_copies_go_their_own_way(tmp_path):
 
 
 def test_same_seed_same_stream():
-    one, other = (teach(DGTBandit(4, 3, random_state=1)) for _ in "ab")
+    one, other = (teach(DGTBandit(4, 3, "constant", random_state=1)) for _ in "ab")
     np.testing.assert_array_equal(one.action_probabilities(X), other.action_probabilities(X))
     assert one.id != other.id
 
 
 def test_threads_that_bring_first_rows_of_two_widths():
     for seed in range(50):
-        policy = DGTBandit(3, 3, random_state=seed)
+        policy = DGTBandit(3, 3, "constant", random_state=seed)
         start, done, refused = threading.Barrier(8), [], []
 
         def ask(width, policy=policy, start=start, done=done, refused=refused):
@@ -134,24 +134,23 @@ def test_threads_that_bring_first_rows_of_two_widths():
         assert done == [policy.n_features] * 4 and len(refused) == 4
 
 
-@pytest.mark.parametrize("call", ["_ready", "_with_room"])
-def test_the_width_is_checked_again_under_the_lock(call):
-    policy = DGTBandit(3, 3)
+def test_the_width_is_checked_again_under_the_lock():
+    policy = DGTBandit(3, 3, "constant")
     policy.decide(np.ones(3))
     with pytest.raises(ValueError, match="must have 3 features as the first one had, got 900"):
-        getattr(policy, call)(900)
+        policy.decide(np.ones(900))
     with pytest.raises(ValueError, match="got 900"):
         policy._stream(np.ones((1, 900)), np.zeros(1, int), np.zeros(1, int), np.zeros(8), "0-1")
 
 
 def test_copies_are_whole_while_another_thread_learns():
-    policy = teach(DGTBandit(4, 3, random_state=1), range(20))
+    policy = teach(DGTBandit(4, 3, "constant", random_state=1), range(20))
     for twin in (copy.copy(policy), copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
         for mine, its in zip(policy._arena, twin._arena, strict=True):
             assert mine is not its and not np.shares_memory(mine, its)
             np.testing.assert_array_equal(mine, its)
     state = policy.__getstate__()
-    before = [array.copy() for array in state["_arena"]]
+    before = [array.copy() for array in state["_learner"].arena]
     teach(policy, range(20, 40))
-    for array, then in zip(state["_arena"], before, strict=True):
+    for array, then in zip(state["_learner"].arena, before, strict=True):
         np.testing.assert_array_equal(array, then)

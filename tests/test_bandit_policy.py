@@ -19,7 +19,7 @@ from dgtrees.paper.baselines import (
 )
 
 FINITE = [
-    lambda: DGTBandit(3, 2, random_state=0),
+    lambda: DGTBandit(3, 2, "constant", random_state=0),
     lambda: EpsilonGreedyLinear(3, warm_up=20, random_state=0),
     lambda: LinUCB(3, warm_up=20, random_state=0),
     lambda: ContextualBanditForest(3, n_trees=3, max_depth=2, warm_up=20, random_state=0),

@@ -23,7 +23,7 @@ def perfect(X):
 
 
 def test_curve_of_labels():
-    policy = DGTBandit(2, 3, random_state=0)
+    policy = DGTBandit(2, 3, "constant", random_state=0)
     curve = simulate(
         policy, X[:800], LABELS[:800], X_test=LAST, y_test=LABELS[800:], queries=3000,
         checkpoints=[100, 1000], reference=SimpleNamespace(predict=perfect),
@@ -42,7 +42,7 @@ def test_curve_of_labels():
 def test_a_python_loss_gives_the_curve_of_the_compiled_one():
     curves = []
     for loss in (None, lambda action, y: float(action != y)):
-        policy = DGTBandit(2, 3, random_state=0)
+        policy = DGTBandit(2, 3, "constant", random_state=0)
         y = LABELS if loss is None else (LABELS == "yes").astype(int)
         curve = simulate(policy, X, y, queries=300, loss=loss)
         curves.append(curve)
@@ -70,7 +70,7 @@ def test_a_table_with_categories():
     table = np.array([[v, c] for v, c in zip(X[:, 1], LABELS, strict=True)], dtype=object)
     encoder = Encoder().fit(columns_of(table))
     for loss in (None, lambda action, y: float(action != y)):
-        policy = DGTBandit(2, 2, encoder=encoder, random_state=0)
+        policy = DGTBandit(2, 2, "constant", encoder=encoder, random_state=0)
         y = (LABELS == "yes").astype(int)
         curve = simulate(policy, table, y, X_test=table, y_test=y, loss=loss, queries=500)
         score = curve.held_out[-1]
@@ -119,7 +119,7 @@ def test_stream_order_comes_from_its_seed():
     ],
 )
 def test_wrong_arguments(change, message):
-    policy = DGTBandit(2, 2, random_state=0)
+    policy = DGTBandit(2, 2, "constant", random_state=0)
     with pytest.raises(ValueError, match=message):
         simulate(policy, **{"X": X, "y": LABELS} | change)
     assert policy.n_answers == 0
@@ -133,7 +133,7 @@ def test_values_must_be_finite():
 
 
 def test_plot_shows_both_lines():
-    curve = simulate(DGTBandit(2, 2), X, LABELS, X_test=X, y_test=LABELS, queries=100)
+    curve = simulate(DGTBandit(2, 2, "constant"), X, LABELS, X_test=X, y_test=LABELS, queries=100)
     ax = curve.plot(label="tree")
     assert [line.get_label() for line in ax.lines] == [
         "tree: held-out rows",
@@ -158,22 +158,22 @@ def test_rivals_play_the_same_stream():
 
 @pytest.mark.parametrize("queries", range(1, 12))
 def test_short_streams(queries):
-    curve = simulate(DGTBandit(2, 2, random_state=0), X, LABELS, queries=queries)
+    curve = simulate(DGTBandit(2, 2, "constant", random_state=0), X, LABELS, queries=queries)
     assert curve.queries[-1] == queries and curve.queries[0] >= 1
     assert curve.queries == sorted(set(curve.queries))
 
 
 def test_whole_numbers_are_actions_and_other_labels_are_named():
     y = 1 + (X[:, 0] > 0)  # action 0 is never right
-    policy = DGTBandit(3, 2, random_state=0)
+    policy = DGTBandit(3, 2, "constant", random_state=0)
     curve = simulate(policy, X, y, X_test=X, y_test=y, queries=3000)
     assert curve.classes == [] and curve.held_out[-1] > 0.9
     assert set(policy.predict(X)) == {1, 2}
-    policy = DGTBandit(3, 2, random_state=0)
+    policy = DGTBandit(3, 2, "constant", random_state=0)
     curve = simulate(policy, X, y + 10, X_test=X, y_test=y + 10, queries=3000)
     assert curve.classes == [11, 12] and curve.held_out[-1] > 0.9
     assert set(policy.predict(X)) == {0, 1}
-    assert simulate(DGTBandit(2, 2), X, LABELS, queries=5).classes == ["no", "yes"]
+    assert simulate(DGTBandit(2, 2, "constant"), X, LABELS, queries=5).classes == ["no", "yes"]
 
 
 def test_a_loss_range_counts_in_a_stream():
@@ -181,14 +181,14 @@ def test_a_loss_range_counts_in_a_stream():
         return float(action != y)
 
     y = (X[:, 0] > 0).astype(int)
-    policies = [DGTBandit(2, 2, loss_range=(-1, 2), random_state=0) for _ in "ab"]
+    policies = [DGTBandit(2, 2, "constant", loss_range=(-1, 2), random_state=0) for _ in "ab"]
     curves = [
         simulate(p, X, y, queries=400, loss=loss)
         for p, loss in zip(policies, (None, by_hand), strict=True)
     ]
     np.testing.assert_array_equal(*(p.expected_loss(X) for p in policies))
     assert curves[0].leaves == curves[1].leaves
-    policy = DGTBandit(2, 2, loss_range=(0, 0.5))
+    policy = DGTBandit(2, 2, "constant", loss_range=(0, 0.5))
     with pytest.raises(ValueError, match="loss_range"):
         simulate(policy, X, y)
     assert policy.n_decisions == 0
@@ -197,7 +197,7 @@ def test_a_loss_range_counts_in_a_stream():
 def test_a_python_loss_leaves_the_encoder_where_it_is():
     table = np.array([[v, c] for v, c in zip(X[:, 1], LABELS, strict=True)], dtype=object)
     encoder = Encoder().fit(columns_of(table))
-    policy = DGTBandit(2, 2, encoder=encoder, random_state=0)
+    policy = DGTBandit(2, 2, "constant", encoder=encoder, random_state=0)
 
     def loss(action, y):
         assert policy.encoder is encoder

@@ -282,7 +282,7 @@ def test_explain_values_and_what_it_refuses(model, shop, tmp_path, capsys):
     assert "--row must be at least 0" in failure(capsys, "explain", model, new, "--row", "-1")
     assert "--features must be" in failure(capsys, "explain", model, new, "--features", "0")
     assert "both come from standard" in failure(capsys, "explain", "-", "-")
-    policy = dgtrees.DGTBandit(2, 1, random_state=0)
+    policy = dgtrees.DGTBandit(2, 1, "constant", random_state=0)
     policy.learn([1.0, 2.0], policy.decide([1.0, 2.0]), 0.5)
     policy.save(tmp_path / "policy.dgt")
     assert "got a DGTBandit" in failure(capsys, "explain", tmp_path / "policy.dgt", new)

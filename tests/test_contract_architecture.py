@@ -71,7 +71,7 @@ for model, y in (
     model.partial_fit(X, y)
     model.save({path!r})
     assert (dgtrees.load({path!r}).predict(X) == model.predict(X)).all()
-policy = dgtrees.DGTBandit(2, 2, random_state=0)
+policy = dgtrees.DGTBandit(2, 2, "constant", random_state=0)
 for i in range(20):
     policy.learn(X[i], policy.decide(X[i]), 0.5)
 policy.save({path!r})
@@ -108,7 +108,7 @@ def test_a_bandit_leaves_torch_and_scikit_learn_alone(tmp_path):
     code = f"""
 import sys, dgtrees
 from dgtrees.bandit import simulate
-policy = dgtrees.DGTBandit(2, 2, random_state=0)
+policy = dgtrees.DGTBandit(2, 2, "constant", random_state=0)
 for i in range(20):
     x = [i % 2, i % 3]
     policy.learn(x, policy.decide(x), 0.5)

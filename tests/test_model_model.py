@@ -82,7 +82,7 @@ def test_a_model_is_frozen_and_can_be_pickled():
 
 def test_what_is_no_model_says_so():
     with pytest.raises(StateError, match="has not seen a row yet"):
-        model_of(DGTBandit(2, 2))
+        model_of(DGTBandit(2, 2, "constant"))
     with pytest.raises(TypeError, match="tree of dgtrees, got dict: give a fitted one"):
         model_of({})
     with pytest.raises(TypeError, match="takes a model of one tree, got ObliqueForest of 2"):

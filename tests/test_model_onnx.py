@@ -102,7 +102,7 @@ def test_columns_may_be_called_like_the_graphs_own_values_but_not_alike():
 
 def test_greedy_answers_of_policies():
     X = rows()
-    policy = DGTBandit(3, 3, random_state=0)
+    policy = DGTBandit(3, 3, "constant", random_state=0)
     price = DGTContinuousBandit(0.0, 1.0, 2, "linear", random_state=0)
     for x in X:
         decision = policy.decide(x)
@@ -163,7 +163,7 @@ def test_what_cannot_be_exported_says_so():
     with pytest.raises(StateError, match=r"DGTClassifier has learnt nothing yet.*call fit"):
         export_onnx(DGTClassifier())
     with pytest.raises(StateError):
-        export_onnx(DGTBandit(2, 2))
+        export_onnx(DGTBandit(2, 2, "constant"))
     for other in ({}, TELClassifier()):
         with pytest.raises(TypeError, match=rf"tree of dgtrees, got {type(other).__name__}"):
             export_onnx(other)

@@ -162,7 +162,7 @@ def on_a_terminal(code, package):
 DECIDE = """
 from dgtrees import DGTBandit
 
-DGTBandit(2, 2, random_state=0).decide([1.0])
+DGTBandit(2, 2, "constant", random_state=0).decide([1.0])
 """
 
 

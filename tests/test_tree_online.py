@@ -126,7 +126,7 @@ def test_the_stream_does_what_decide_and_learn_do(rule, leaf, bounds):
 
 
 def test_the_stream_refuses_losses_outside_the_range():
-    policy = DGTBandit(3, 3, loss_range=(0, 0.5))
+    policy = DGTBandit(3, 3, "constant", loss_range=(0, 0.5))
     arguments = (np.ones((2, 2)), np.arange(2), np.arange(2), np.zeros(8, dtype=np.int64))
     with pytest.raises(ValueError, match=r"between 0 and 0.5, got 1.0: .*loss_range"):
         policy._stream(*arguments, "0-1")

@@ -9,7 +9,7 @@ from dgtrees.tree.state import view_state
 def test_running_standardisation_is_that_of_all_rows():
     rng = np.random.default_rng(0)
     X = 1e6 + rng.normal(size=(500, 3)) * [1.0, 1e-3, 0.0]
-    policy = DGTBandit(2, 1, random_state=0)
+    policy = DGTBandit(2, 1, "constant", random_state=0)
     for x in X:
         policy.learn(x, policy.decide(x), 0.5)
     state = view_state(policy._arena)

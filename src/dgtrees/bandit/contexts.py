@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from dgtrees.bandit.checks import shown
 from dgtrees.tables.encoder import Encoder, columns_of, is_frame
 from dgtrees.tree.running_scale import LARGEST, usable
 
-__all__ = ["check_encoder", "read_row", "read_rows"]
+__all__ = ["FixedColumns", "check_encoder", "read_row", "read_rows"]
 
 
 def check_encoder(encoder: Any) -> None:
@@ -59,6 +60,8 @@ def read_rows(X: Any, encoder: Encoder | None) -> np.ndarray:
 
 def _encode(X: Any, encoder: Encoder) -> np.ndarray:
     names = [column.name for column in encoder.columns]
+    if isinstance(X, Mapping):
+        X = np.array([[X.get(name) for name in names]], dtype=object)
     if hasattr(X, "iloc") and np.ndim(X) == 1 and set(names) & {str(i) for i in X.index}:
         X = X.to_frame().T  # a row of a pandas frame, which knows its columns
     X = _choose_columns(X, names) if is_frame(X) else _as_table(X, encoder, len(names))
@@ -107,3 +110,70 @@ def _refuse(X: np.ndarray) -> None:
         f"features must be numbers of at most {LARGEST:g}, got {X[row, j]} for feature "
         f"{j} of row {row}: fill gaps and rescale, or give an Encoder"
     )
+
+
+class FixedColumns:
+    """Rows of one width, which the first row or a fitted encoder settles.
+
+    The twin of `LiveColumns` for learners and callers that want columns to stay as they are.
+    """
+
+    named = False
+
+    def __init__(self, encoder: Encoder | None = None) -> None:
+        check_encoder(encoder)
+        self.encoder = encoder
+        self.width: int | None = None if encoder is None else encoder.width
+
+    @property
+    def row_width(self) -> int:
+        """Length of an encoded row; rows must have been seen."""
+        assert self.width is not None
+        return self.width
+
+    @property
+    def names(self) -> list[str]:
+        """What the columns are called."""
+        if self.encoder is not None:
+            return self.encoder.feature_names
+        return [f"x{j}" for j in range(self.row_width)]
+
+    @property
+    def typical(self) -> np.ndarray | None:
+        """A typical row, where the encoder knows one."""
+        parts = [] if self.encoder is None else [c.typical for c in self.encoder.columns]
+        return np.concatenate(parts) if parts else None
+
+    def read(self, context: Any) -> np.ndarray:
+        """One row as a float64 vector, or an error."""
+        return self._check(read_row(context, self.encoder), 0)
+
+    def table(self, X: Any) -> np.ndarray:
+        """Rows as a float32 or float64 array, or an error."""
+        return self._check(read_rows(X, self.encoder), 1)
+
+    def _check(self, rows: np.ndarray, axis: int) -> np.ndarray:
+        if self.width not in (None, rows.shape[axis]):
+            raise ValueError(
+                f"a row must have {self.width} features as the first one had, "
+                f"got {rows.shape[axis]}: start a new policy for other features"
+            )
+        return rows
+
+    def check_width(self, width: int) -> None:
+        """Refuse rows of another width."""
+        self._check(np.empty(width), 0)
+
+    def settle(self, parsed: np.ndarray) -> None:
+        """Let the first row say how long rows are."""
+        self._check(parsed, 0)
+        self.width = len(parsed)
+
+    def encode(self, parsed: np.ndarray) -> np.ndarray:
+        """The row as it is."""
+        return self._check(parsed, 0)
+
+    def grow(self, parsed: np.ndarray) -> np.ndarray:
+        """The row as it is: there is nothing to grow."""
+        self.settle(parsed)
+        return parsed

@@ -150,7 +150,7 @@ class DGTContinuousBandit(BatchedTree):
 
         A decision that is learnt twice counts twice.
         """
-        self._learn(self._row(x), decision, loss)
+        self._learn_encoded(self._row(x), decision, loss)
 
     def learn_many(
         self, X: ArrayLike, decisions: Iterable[ContinuousDecision], losses: ArrayLike

@@ -6,6 +6,7 @@ logs.py, the estimators' terms from terms.py, and intervals from intervals.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from dgtrees.bandit.checks import number, shown
 from dgtrees.bandit.decision import Decision
+from dgtrees.bandit.decision_log import DecisionLog, log_from_frame
 from dgtrees.bandit.intervals import (
     LEAST_ROWS,
     Ends,
@@ -23,8 +25,10 @@ from dgtrees.bandit.intervals import (
     ratio_interval,
 )
 from dgtrees.bandit.logs import Log
+from dgtrees.bandit.named_chances import judged_by_name
 from dgtrees.bandit.policy import FinitePolicy, Policy
 from dgtrees.bandit.terms import Terms, compute_terms, largest_weight, weights
+from dgtrees.tables.encoder import is_frame
 
 __all__ = ["Estimate", "evaluate"]
 
@@ -80,9 +84,14 @@ class Estimate:
 
 def evaluate(
     policy: FinitePolicy | Policy[Decision] | ArrayLike,
-    log: Log,
+    log: Any,
     method: str = "snips",
     *,
+    action: str = "action",
+    probability: str = "probability",
+    loss: str | None = None,
+    reward: str | None = None,
+    context: Iterable[str] | None = None,
     confidence: float = 0.95,
     ridge: float = 1.0,
     folds: int = 5,
@@ -98,12 +107,16 @@ def evaluate(
         ``predict(X)``, the actions of shape (rows,) it takes for certain; or either array itself.
         Where both methods exist the first is used: pass ``policy.predict(log.X)`` to judge the
         greedy policy.
-    log : Log
-        The policy must not have been trained on these rows.
+    log : Log, DecisionLog or data frame
+        The policy must not have been trained on these rows. Of a DecisionLog or frame a policy is
+        given the contexts as they are; actions count by their names, and where the log says which
+        were allowed, a DGTBandit chooses among those.
     method : {"snips", "ips", "dm", "dr"}
         "ips" is unbiased; "snips" is a little biased and less noisy; "dr" is unbiased too and the
         least noisy where losses can be predicted; "dm" trusts its model of the loss, and its
         interval knows how noisy that model is, but not how wrong.
+    action, probability, loss, reward, context
+        Of a frame: names of its columns, see `log_from_frame`.
     confidence : float, default 0.95
     ridge : float, default 1.0
         Penalty of the linear loss models of "dm" and "dr" (one an action, standardised features).
@@ -128,6 +141,11 @@ def evaluate(
     >>> print(evaluate(np.zeros(2000, dtype=int), log))
     0.4707 [0.4398, 0.5019] (snips, 95 %, 1024 effective of 2000 rows)
     """
+    if is_frame(log):
+        named: Any = {"action": action, "probability": probability, "loss": loss, "reward": reward}
+        log = log_from_frame(log, **named, context=context)
+    if isinstance(log, DecisionLog):
+        policy, log = judged_by_name(policy, log)
     _check(log, method, confidence, ridge, folds)
     least, most = _loss_range(loss_range, log)
     # Losses of two values are right or wrong: they have shown their range.
@@ -162,7 +180,9 @@ def evaluate(
 
 def _check(log: Any, method: str, confidence: float, ridge: float, folds: int) -> None:
     if not isinstance(log, Log):
-        raise ValueError(f"log must be a Log, got {shown(log)}: read it by read_log")
+        raise ValueError(
+            f"log must be a Log, a DecisionLog or a frame, got {shown(log)}: read it by read_log"
+        )
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if not 0 < confidence < 1:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dgtrees.bandit.checks import number, shown
 
-__all__ = ["check_range", "loss_pair", "loss_share"]
+__all__ = ["Range", "check_loss", "check_range", "loss_pair", "loss_share"]
 
 LARGEST_LOSS = 1e12
 """Nodes learn in float32, where the squares of larger slopes overflow."""
@@ -66,7 +66,7 @@ def loss_pair(loss: object, points: int) -> tuple[float, float]:
     (1.5, 2.5)
     """
     if points == 1:
-        value = _finite(loss)
+        value = check_loss(loss)
         return value, value
     pair = list(loss) if np.iterable(loss) and not isinstance(loss, (str, bytes, dict, set)) else []
     if len(pair) != 2:
@@ -74,15 +74,20 @@ def loss_pair(loss: object, points: int) -> tuple[float, float]:
             f"two-point feedback needs a pair of losses, in the order of decision.actions, "
             f"got {shown(loss)}"
         )
-    return _finite(pair[0]), _finite(pair[1])
+    return check_loss(pair[0]), check_loss(pair[1])
 
 
-def _finite(loss: object) -> float:
-    value = _number(loss)
+def check_loss(loss: object, name: str = "loss") -> float:
+    """A finite loss, or reward, of a size that can be learnt.
+
+    >>> check_loss(-3)
+    -3.0
+    """
+    value = number(name, loss, ": leave it out")
     if not abs(value) <= LARGEST_LOSS:
         raise ValueError(
-            f"loss must be a number of at most {LARGEST_LOSS:g}, got {loss!r}: "
-            "leave it out, or measure losses in a larger unit"
+            f"{name} must be a number of at most {LARGEST_LOSS:g}, got {loss!r}: "
+            "leave it out, or measure in a larger unit"
         )
     return value
 

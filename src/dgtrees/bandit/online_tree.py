@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dgtrees.bandit.arena_tree import tree_of
 from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.contexts import check_encoder, read_row, read_rows
 from dgtrees.bandit.explore import find_rule
@@ -31,16 +32,7 @@ from dgtrees.tables.encoder import Encoder
 from dgtrees.tree.forest import ObliqueForest
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.online_answer import outputs
-from dgtrees.tree.state import (
-    AVERAGE,
-    VALUE,
-    Arena,
-    Settings,
-    count_answers,
-    make_arena,
-    make_room,
-    view_state,
-)
+from dgtrees.tree.state import Arena, Settings, count_answers, make_arena, make_room
 
 __all__ = ["OnlineTree"]
 
@@ -169,7 +161,7 @@ class OnlineTree(HasModel):
         """Learn from one checked answer; under the lock."""
         raise NotImplementedError
 
-    def _learn(self, row: np.ndarray, decision: Any, loss: Any) -> None:
+    def _learn_encoded(self, row: np.ndarray, decision: Any, loss: Any) -> None:
         read = self._read_loss(decision, loss)
         with self._lock:
             self._learn_one(row, decision, read)
@@ -223,21 +215,9 @@ class OnlineTree(HasModel):
         It answers as `predict` does, except for rows with a feature beyond the standard deviations
         at which the recipe clips, and for rows within rounding of a node's boundary.
         """
-        state = view_state(self._need_arena())
+        arena = self._need_arena()
         with self._lock:
-            averaged = self.recipe_.averaging > 0
-            nodes = np.array(state.mean_nodes if averaged else state.nodes, dtype=np.float64)
-            leaves = np.array(state.mean_leaves if averaged else state.leaves)
-            slopes = np.array(state.mean_slopes if averaged else state.slopes)
-            bias = float(state.bias[AVERAGE if averaged else VALUE])
-            centre, inverse = state.shift + state.mean, state.inverse_scale.copy()
-        weights = nodes[:, :-1] * inverse
-        values, leaf_weights = leaves.T + bias, None
-        if len(slopes):
-            unscaled = slopes[:, :-1] * inverse
-            values = values + (slopes[:, -1] - unscaled @ centre)
-            leaf_weights = np.broadcast_to(unscaled, (len(values), *unscaled.shape))
-        return ObliqueTree.complete(weights, nodes[:, -1] - weights @ centre, values, leaf_weights)
+            return tree_of(arena, self.recipe_.averaging > 0)
 
     @property
     def model_(self) -> Model:  # type: ignore[override]

@@ -20,7 +20,7 @@ from dgtrees.tree.state import NEXT, PARTS, SEEN, SQUARE, Arena, State, view_sta
 if TYPE_CHECKING:
     from dgtrees.bandit.online_tree import OnlineTree
 
-__all__ = ["describe_origin", "describe_policy", "pack_state", "restore_policy"]
+__all__ = ["describe_origin", "describe_policy", "pack_state", "restore_policy", "unpack_state"]
 
 _SAVED = {name: part for name, part in PARTS.items() if part.saved}
 _MOST_COUNTED = 2**62  # the compiled step adds to counts, and must not overflow
@@ -78,8 +78,9 @@ def restore_policy(
     policy.id, policy.n_decisions = header["policy"], header["n_decisions"]
     policy._seed = int(header["seed"])
     if header["n_features"] is not None:
-        fresh = policy._arena or policy._begin(header["n_features"])
-        policy._arena = _unpack_state(fresh, arrays, policy._capacity)
+        if policy._arena is None:
+            policy._begin(header["n_features"])
+        policy._arena = unpack_state(policy._need_arena(), arrays, policy._capacity)
     return policy
 
 
@@ -96,7 +97,7 @@ def pack_state(arena: Arena) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _unpack_state(fresh: Arena, arrays: dict[str, np.ndarray], capacity: int) -> Arena:
+def unpack_state(fresh: Arena, arrays: dict[str, np.ndarray], capacity: int) -> Arena:
     """A fresh arena filled with what `pack_state` described; refuses what does not fit it."""
     state = view_state(fresh)
     rows = {}

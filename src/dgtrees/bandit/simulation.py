@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.curve import Curve
 from dgtrees.bandit.decision import ContinuousDecision
+from dgtrees.bandit.named_policy import NamedPolicy
 from dgtrees.bandit.online_tree import OnlineTree
 from dgtrees.bandit.policy import Policy
 from dgtrees.bandit.stream_targets import (
@@ -97,18 +98,20 @@ def simulate(
             f"loss of a {type(policy).__name__} must be {' or '.join(known)} or a callable, "
             f"got {loss!r}"
         )
-    rows = read_stream_rows(policy, "X", X)
     target, classes = read_targets(policy, y, loss)
-    if len(rows) != len(target) or not len(rows):
-        raise ValueError(f"X and y must be equally many rows, got {len(rows)} and {len(target)}")
-    ends = _find_ends(len(rows), queries, checkpoints)
-    order = _draw_order(len(rows), ends[-1], random_state)
+    found = len(X) if hasattr(X, "__len__") else 0  # type: ignore[arg-type]
+    if found != len(target) or not found:
+        raise ValueError(f"X and y must be equally many rows, got {found} and {len(target)}")
+    ends = _find_ends(len(target), queries, checkpoints)
+    order = _draw_order(len(target), ends[-1], random_state)
     labels = np.asarray(y)
     answers = None if reference is None else read_answers(reference, X, labels, loss)
+    rows = read_stream_rows(policy, "X", X)  # may be the first that the policy sees
     test = HeldOut(policy, X_test, y_test, loss, classes, rows.shape[1])
     accuracy = loss == "0-1"
     curve = Curve(accuracy=accuracy, classes=[] if classes is None else classes.tolist())
-    leaves = 2**policy.max_depth if isinstance(policy, OnlineTree) else 0
+    tree = isinstance(policy, OnlineTree) or (isinstance(policy, NamedPolicy) and policy._is_tree)
+    leaves = 2**policy.max_depth if tree else 0  # type: ignore[attr-defined]
     total, regret, start = 0.0, 0.0, 0
     with _show_bar(progress, ends[-1]) as advance:
         for end in ends:
@@ -166,21 +169,21 @@ def _play(
 ) -> np.ndarray:
     """Decide and learn for some rows; losses in their order."""
     # Rows of our own policies are checked and encoded already.
-    tree: Any = policy if isinstance(policy, OnlineTree) else None
-    if tree and isinstance(loss, str):
-        compiled: np.ndarray = tree._stream(rows, target, part, visits, loss)
+    own: Any = policy if isinstance(policy, (NamedPolicy, OnlineTree)) else None
+    if own and isinstance(loss, str):
+        compiled: np.ndarray = own._stream(rows, target, part, visits, loss)
         return compiled
     cost = LOSSES[loss] if isinstance(loss, str) else loss
     losses = np.empty(len(part))
     for i, row in enumerate(part):
         x = np.ascontiguousarray(rows[row], dtype=np.float64)
-        if tree:
-            decision, leaf = tree._decide(x)
-            visits[leaf] += 1
+        if own:
+            decision, leaf = own._decide(x)
+            visits[leaf : leaf + 1] += 1  # of none, where the policy has no leaves
         else:
             decision = policy.decide(x)
         found = _cost_of(decision, target[row], cost)
-        (tree._learn if tree else policy.learn)(x, decision, found)
+        (own._learn_encoded if own else policy.learn)(x, decision, found)
         losses[i] = np.mean(found)
     return losses
 

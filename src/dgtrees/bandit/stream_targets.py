@@ -9,6 +9,7 @@ import numpy as np
 
 from dgtrees.bandit.checks import shown
 from dgtrees.bandit.feedback import loss_pair
+from dgtrees.bandit.named_policy import NamedPolicy
 from dgtrees.bandit.online_tree import OnlineTree
 from dgtrees.bandit.policy import ContinuousPolicy, FinitePolicy, Policy
 from dgtrees.tree.action_losses import LOSSES
@@ -33,6 +34,8 @@ def read_targets(policy: Policy[Any], y: Any, loss: Any) -> tuple[np.ndarray, np
     y = _read_known(y, "y", loss)
     if callable(loss):
         return y, None
+    if isinstance(policy, NamedPolicy) and not policy._actions.numbered:
+        return _number_names(y, policy._actions.names)
     if is_finite(policy):
         return _number_labels(y, policy.n_actions)
     values = y.astype(np.float64)
@@ -56,6 +59,19 @@ def _number_labels(y: np.ndarray, n_actions: int) -> tuple[np.ndarray, np.ndarra
             "make a policy with more actions"
         )
     return target.astype(np.int64), classes
+
+
+def _number_names(y: np.ndarray, names: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Actions from labels that are the names of actions."""
+    place = {name: k for k, name in enumerate(names)}
+    unknown = [label for label in np.unique(y).tolist() if label not in place]
+    if unknown:
+        raise ValueError(
+            f"y must hold names of the policy's actions, {shown(names)}, got {shown(unknown[0])}: "
+            "rename labels, or give the policy these actions"
+        )
+    target = np.array([place[label] for label in y.tolist()], dtype=np.int64)
+    return target, np.array(names)
 
 
 def _read_known(y: Any, name: str, loss: Any) -> np.ndarray:
@@ -93,6 +109,8 @@ def _is_missing(label: Any) -> bool:
 
 def read_stream_rows(policy: Policy[Any], name: str, X: Any) -> np.ndarray:
     """Rows as the policy takes them: encoded, if it has an encoder."""
+    if isinstance(policy, NamedPolicy):
+        return policy._stream_rows(X)
     return policy._rows(X) if isinstance(policy, OnlineTree) else _read_plain_rows(name, X)
 
 
@@ -141,7 +159,7 @@ class HeldOut:
             raise ValueError("X_test and y_test must be given together, got only one of them")
         if self.rows is not None:
             self.y = _read_known(self.y, "y_test", self.loss)
-            rows = read_stream_rows(self.policy, "X_test", self.rows)
+            rows = self._read_rows()
             if rows.shape[1] != self.width:
                 raise ValueError(
                     f"X_test must have the {self.width} features of X, got {rows.shape[1]}"
@@ -152,10 +170,16 @@ class HeldOut:
                     f"{len(self.y)}"
                 )
 
+    def _read_rows(self) -> np.ndarray:
+        if isinstance(self.policy, NamedPolicy):  # what only these rows have is no column
+            return self.policy._rows(self.rows)
+        return read_stream_rows(self.policy, "X_test", self.rows)
+
     def score(self) -> float:
         """Accuracy, or mean loss, of what the policy now predicts."""
         answers = self.policy.predict(self.rows)
-        if self.classes is not None:  # an action that no label stands for is wrong
+        named = isinstance(self.policy, NamedPolicy) and not self.policy._actions.numbered
+        if self.classes is not None and not named:  # an action that no label stands for is wrong
             known = np.minimum(answers, len(self.classes) - 1)
             return float(np.mean((self.classes[known] == self.y) & (answers == known)))
         if self.loss == "0-1":

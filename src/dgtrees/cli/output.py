@@ -74,11 +74,13 @@ def load_fitted(path: str, command: str, instead: str, bare: bool = False) -> An
 
     A `bare` model, which knows no table, is enough for those that read none.
     """
+    from dgtrees.bandit.named_policy import NamedPolicy
     from dgtrees.bandit.online_tree import OnlineTree
     from dgtrees.model.model import Model
 
     fitted = load_model(path)
-    if isinstance(fitted, OnlineTree) or (isinstance(fitted, Model) and not bare):
+    policy = isinstance(fitted, (NamedPolicy, OnlineTree))
+    if policy or (isinstance(fitted, Model) and not bare):
         raise ValueError(
             f"dgt {command} takes a model that dgt fit wrote, got a {type(fitted).__name__}: in "
             f"Python, {instead}"

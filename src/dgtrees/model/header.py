@@ -36,6 +36,7 @@ __all__ = ["ARRAYS", "HEADERS", "UNSAID", "check_arrays", "check_header", "refus
 
 _COUNT = whole(0, 2**63 - 1)
 _FINITE = number()
+_DEEPEST = 8  # lists within lists of what a learner packed
 _ANY = number(finite=False)  # scores and losses of training, which may have diverged
 
 
@@ -62,7 +63,23 @@ _CLASSES = {
     "classes_dtype": text(r"[<>|=]?[biufUO]\d{0,9}"),
 }
 _STAGES = {"stages": items(_COUNT)}
+
+
+def _json(value: Any, name: str, depth: int = 0) -> None:
+    """Plain values, lists and objects of them; what they mean is checked where they are read."""
+    if depth > _DEEPEST:
+        raise ValueError(f"{name} must not be nested deeper than {_DEEPEST}, got more")
+    inside: Check = lambda item, name: _json(item, name, depth + 1)  # noqa: E731
+    if isinstance(value, dict):
+        return any_name(inside)(value, name)
+    return items(inside)(value, name) if isinstance(value, list) else plain(value, name)
+
+
+_NAMED_ACTIONS = record(
+    {"names": items(plain, least=2), "retired": items(plain), "features": items(items(_json, 2, 2))}
+)
 _SINCE: dict[str, tuple[str, Check]] = {
+    "actions": ("recipe_name", _NAMED_ACTIONS),
     "class_factors": ("classes", items(number(ABOVE_0), least=1)),
     "stages": ("made_by", _STAGES["stages"]),
 }
@@ -95,6 +112,26 @@ _ONLINE = {
     "random_state": maybe(_COUNT),
 }
 _ACTIONS = {"n_actions": whole(2, 2**31 - 1), "loss_range": items(_FINITE, 2, 2)}
+_ON_LEARNER = {
+    "recipe_name": text(),
+    "encoder": _POLICY["encoder"],
+    "columns": maybe(_json),
+    "actions": _NAMED_ACTIONS,
+    "learner": maybe(record({"settings": _json, "forms": _json})),
+    **{name: _POLICY[name] for name in ("policy", "seed", "n_decisions", "n_features")},
+    "parameters": record(
+        {
+            "max_depth": whole(1, 62),
+            "leaf": maybe(text()),
+            "random_state": maybe(_COUNT),
+            "n_actions": whole(2, 2**31 - 1),
+            "loss_range": maybe(items(_FINITE, 2, 2)),
+            "half_life": maybe(number(10.0)),
+        }
+    ),
+}
+"""Of a policy that is built on a learner other than the online tree."""
+
 _RANGE = {
     "low": _FINITE,
     "high": _FINITE,
@@ -161,6 +198,8 @@ def check_header(header: Any) -> None:
     kind = header.get("kind")
     if isinstance(kind, str) and kind in HEADERS:
         fields = HEADERS[kind]
+        if kind == "DGTBandit" and "learner" in header:
+            fields = {**_FILE, **_ON_LEARNER}
         said = {
             name: check
             for name, (beside, check) in _SINCE.items()

@@ -1,0 +1,18 @@
+"""Which learner a policy is built on: by name, as its arguments and its file say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dgtrees.bandit.learner import Learner
+
+__all__ = ["LEARNERS", "find_learner"]
+
+LEARNERS: dict[str, Callable[..., Learner]] = {}
+"""Classes by the name of their recipe; called with n_features, n_actions and seed."""
+
+
+def find_learner(name: Any) -> Callable[..., Learner] | None:
+    """The learner of a recipe; None for recipes of the online tree."""
+    return LEARNERS.get(name) if isinstance(name, str) else None

@@ -1,0 +1,189 @@
+"""Logs of decisions that `LogWriter` wrote, by one process or many, as a `DecisionLog`.
+
+Decisions and losses on lines of their own find each other by id. Lines of `write_log`
+(``{"x": .., "action": .., "probability": .., "loss": ..}``) are read too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from dgtrees.bandit.checks import number, shown
+from dgtrees.bandit.decision import Decision, SlateDecision, check_probability
+from dgtrees.bandit.decision_log import DecisionLog, LoggedAnswer
+from dgtrees.bandit.log_writer import CUT
+from dgtrees.errors import DataError
+from dgtrees.tables.files import blocks_of_lines, open_bytes, source_name
+
+__all__ = ["read_decisions"]
+
+_MARK = CUT.decode()
+
+
+def read_decisions(*sources: Any, unanswered: float | None = None) -> DecisionLog:
+    """The answered decisions of one or more files (plain, .gz, .bz2, .xz) or open streams.
+
+    Parameters
+    ----------
+    *sources : paths or streams
+        Answers of one file come in its order; of several files, in the order of their decisions'
+        ids, which is that of time.
+    unanswered : float, optional
+        The loss of decisions that no line answers; without it they are left out.
+
+    Returns
+    -------
+    DecisionLog
+        Its `left_out` counts the lines that say nothing.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read or a whole line cannot be meant; the message names the line.
+    """
+    reading = _Reading()
+    for source in sources:
+        name = source_name(os.fspath(source) if isinstance(source, os.PathLike) else source)
+        for line_number, line, ended in _lines(source, name):
+            if not ended or line.endswith(_MARK):
+                reading.count_cut(line)
+                continue
+            try:
+                reading.add(_object(line))
+            except ValueError as error:
+                raise DataError(f"{name}, line {line_number}: {error}") from None
+    return reading.finish(len(sources) > 1, unanswered)
+
+
+class _Reading:
+    """Lines seen so far: decisions that wait for their answer, and answers."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, tuple[Any, Any]] = {}
+        self.early: list[tuple[str, dict[str, Any], int]] = []  # losses before their decisions
+        self.answered: set[tuple[str, Any]] = set()
+        self.found: list[tuple[int, LoggedAnswer]] = []
+        self.left_out = {"unanswered": 0, "cut": 0, "duplicate": 0, "unknown": 0}
+        self.names: dict[Any, None] = {}
+        self._place = 0
+
+    def count_cut(self, line: str) -> None:
+        # A mark alone was written by one process while another finished its line.
+        self.left_out["cut"] += line.strip() != _MARK
+
+    def add(self, event: dict[str, Any]) -> None:
+        self._place += 1
+        if "decision" in event:
+            self._add_decision(event)
+        elif "x" in event:
+            action = event.get("action")
+            plain = LoggedAnswer(
+                _context(event, "x"),
+                Decision.from_json({"policy": "", "number": 0, **event}).action,
+                check_probability(event.get("probability")),
+                number("loss", event.get("loss")),
+            )
+            self.names.setdefault(action)
+            self.found.append((self._place, plain))
+        elif "id" in event:
+            self._add_loss(event, self._place)
+        else:
+            raise ValueError(
+                f"a line must have a decision, or an id and its loss, got {shown(sorted(event))}"
+            )
+
+    def _add_decision(self, event: dict[str, Any]) -> None:
+        told = event["decision"]
+        slate = isinstance(told, dict) and "actions" in told
+        kind: Any = SlateDecision if slate else Decision
+        decision = kind.from_json(told)
+        context = _context(event, "context")
+        self.names |= dict.fromkeys(decision.probabilities or ())
+        if "loss" in event:
+            self._answer(context, decision, None, event["loss"], self._place)
+        elif decision.id:
+            self.waiting[decision.id] = context, decision
+        else:
+            self.left_out["unanswered"] += 1
+
+    def _add_loss(self, event: dict[str, Any], place: int) -> None:
+        if not isinstance(event["id"], str) or "loss" not in event:
+            raise ValueError(f"a loss must have an id, got {shown(event)}")
+        number("loss", event["loss"])
+        if event["id"] not in self.waiting:
+            self.early.append((event["id"], event, place))
+            return
+        context, decision = self.waiting[event["id"]]
+        self._answer(context, decision, event.get("action"), event["loss"], place)
+
+    def _answer(self, context: Any, decision: Any, action: Any, loss: Any, place: int) -> None:
+        slate = isinstance(decision, SlateDecision)
+        chance = decision.probability_of(action) if slate else decision.probability
+        action = action if slate else decision.action
+        if decision.id and (decision.id, action) in self.answered:
+            self.left_out["duplicate"] += 1
+            return
+        self.answered.add((decision.id, action))
+        told = LoggedAnswer(
+            context,
+            action,
+            check_probability(chance),
+            number("loss", loss),
+            None if decision.probabilities is None else tuple(decision.probabilities),
+            decision.policy,
+            decision.id,
+            slate,
+        )
+        self.found.append((place, told))
+
+    def finish(self, by_id: bool, unanswered: float | None) -> DecisionLog:
+        early, self.early = self.early, []
+        for id, event, place in early:  # of another file, or of a quicker process
+            if id in self.waiting:
+                self._add_loss(event, place)
+            else:
+                known = any(id == one for one, _ in self.answered)
+                self.left_out["duplicate" if known else "unknown"] += 1
+        done = {id for id, _ in self.answered}
+        for id, (context, decision) in self.waiting.items():
+            if id in done:
+                continue
+            if unanswered is None or isinstance(decision, SlateDecision):
+                self.left_out["unanswered"] += 1
+            else:
+                self._place += 1
+                self._answer(context, decision, None, unanswered, self._place)
+        order = sorted(self.found, key=lambda one: (one[1].id if by_id else "", one[0]))
+        return DecisionLog([answer for _, answer in order], tuple(self.names), None, self.left_out)
+
+
+def _context(event: dict[str, Any], name: str) -> Any:
+    context = event.get(name)
+    if not isinstance(context, dict) and not (isinstance(context, list) and context):
+        raise ValueError(f"the {name} must be an object or a list of cells, got {shown(context)}")
+    return context
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ValueError(f"a line must be one JSON object, got {shown(line)}") from None
+    if not isinstance(event, dict):
+        raise ValueError(f"a line must be one JSON object, got {shown(event)}")
+    return event
+
+
+def _lines(source: Any, name: str) -> Iterator[tuple[int, str, bool]]:
+    """Numbered lines that are not blank, and whether they have an end."""
+    path = os.fspath(source) if isinstance(source, os.PathLike) else source
+    with open_bytes(path) as stream:
+        for first, block in blocks_of_lines(stream, name):
+            lines = block.decode("utf-8").split("\n")
+            ended = len(lines) - 1  # what follows the last end of a line
+            for place, line in enumerate(lines):
+                if line.strip():
+                    yield first + place, line.strip(), place < ended
