@@ -19,7 +19,8 @@ __all__ = ["IdMaker", "read_id", "time_of"]
 
 _RFC = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _CROCKFORD = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_TO_TEXT, _TO_BITS = bytes.maketrans(_RFC, _CROCKFORD), bytes.maketrans(_CROCKFORD, _RFC)
+_TO_TEXT = bytes.maketrans(_RFC, _CROCKFORD)
+_TO_DIGITS = str.maketrans(_CROCKFORD.decode(), "0123456789abcdefghijklmnopqrstuv")
 _FORM = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 
 
@@ -53,8 +54,7 @@ def read_id(text: str) -> int:
     """
     if not isinstance(text, str) or not _FORM.fullmatch(text):
         raise ValueError(f"an id must be 26 characters as decide makes them, got {shown(text)}")
-    padded = b"AAAAAA" + text.encode("ascii").translate(_TO_BITS)
-    return int.from_bytes(base64.b32decode(padded), "big")
+    return int(text.translate(_TO_DIGITS), 32)
 
 
 def time_of(text: str) -> float:

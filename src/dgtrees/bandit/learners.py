@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from dgtrees.bandit.learner import Learner
+from dgtrees.bandit.mixed_learner import MixedLearner
 
 __all__ = ["LEARNERS", "find_learner"]
 
-LEARNERS: dict[str, Callable[..., Learner]] = {}
+LEARNERS: dict[str, Callable[..., Learner]] = {"default": MixedLearner}
 """Classes by the name of their recipe; called with n_features, n_actions and seed."""
 
 

@@ -214,10 +214,13 @@ class LiveColumns:
 
     def count(self, rows: np.ndarray) -> None:
         """Count rows of plain numbers (rows, positions) into the means, one after the other."""
-        width = len(rows[0])
-        for start in range(0, len(rows), 256):  # sums in order: the bits of one row at a time
-            part = np.vstack([self._total[:width], rows[start : start + 256]])
-            self._total[:width] = np.add.accumulate(part)[-1]
+        width, total = rows.shape[1], self._total
+        if len(rows) == 1:
+            total[:width] += rows[0]
+        else:  # sums in order: the bits of one row at a time
+            for start in range(0, len(rows), 256):
+                part = np.vstack([total[:width], rows[start : start + 256]])
+                total[:width] = np.add.accumulate(part)[-1]
         self._count[:width] += len(rows)
         if len(self._at) > width:
             self._add_gaps(set(range(width)))
