@@ -1,5 +1,7 @@
 """Estimators of columns with long tails and of single values that are far off."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
@@ -7,9 +9,18 @@ from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeClassifier
 
 import dgtrees
-from dgtrees import DGTClassifier, DGTRegressor, contributions, explain, export_dot, export_text
+from dgtrees import (
+    DGTClassifier,
+    DGTForestRegressor,
+    DGTRegressor,
+    contributions,
+    explain,
+    export_dot,
+    export_text,
+)
 from dgtrees.learn.choice import Choice
 from dgtrees.learn.plans import Plan
+from dgtrees.learn.recipe import RECIPES
 from exported import COMPILER, CModel, OnnxModel
 
 PLANS = {
@@ -50,6 +61,27 @@ def test_file_onnx_and_c_answer_as_python_does(plan, kind, gaps, monkeypatch, tm
     pytest.importorskip("onnxruntime")
     model, X = fitted(kind, plan, monkeypatch, gaps)
     assert [bool(column.bent) for column in model._encoder.columns] == [True, True, True, False]
+    check_agreement(model, X, tmp_path)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_file_onnx_and_c_have_the_copies_too(leaf, gaps, tmp_path):
+    pytest.importorskip("onnxruntime")
+    X, y = rows(DGTRegressor, gaps=gaps)
+    X[:, 3] += 300.0
+    model = beside(leaf).fit(X, y)
+    assert [column.beside for column in model._encoder.columns] == [True, True, True, False]
+    check_agreement(model, X, tmp_path)
+
+
+def beside(leaf="constant", **options):
+    return DGTRegressor(max_depth=3, leaf=leaf, max_epochs=5, random_state=0, **options)
+
+
+def check_agreement(model, X, tmp_path):
+    """File, ONNX and C have the leaves and answers of Python, far beyond the training rows too."""
     rng = np.random.default_rng(1)
     far = 10.0 ** rng.uniform(-9, 12, size=(200, 4)) * rng.choice([-1, 1], size=(200, 4))
     X = np.vstack([X, far, np.full((1, 4), 1e307), np.full((1, 4), -1e307)])
@@ -96,6 +128,65 @@ def test_a_threshold_is_one_of_the_column(monkeypatch):
     right = X[:, j] >= threshold if float(weight) > 0 else X[:, j] < threshold
     taken = model.decision_path(X)[:, [int(model.tree_.right[0])]].toarray()[:, 0] > 0
     assert (right == taken).mean() > 0.99
+
+
+def test_copies_stand_beside_their_columns():
+    X, y = rows(DGTRegressor, gaps=True)
+    model = beside().fit(X, y)
+    names = [f(f"x{j}") for j in range(4) for f in (str, "log({})".format, "{} is missing".format)]
+    assert model.encoded_feature_names_ == names
+    assert model.feature_importances_.shape == (4,)
+    assert "log(x" in export_text(model)
+    found = explain(model, X[0])
+    named = {reason.feature for step in found.steps for reason in step.reasons}
+    assert named <= {"x0", "x1", "x2", "x3"}
+    shares = contributions(model, X[:20])
+    np.testing.assert_allclose(shares.predictions, model.predict(X[:20]), atol=1e-9)
+
+
+def test_copies_are_the_recipes_to_make():
+    X, y = rows(DGTRegressor)
+    plain = beside(recipe=replace(RECIPES["default"]["regression"], log_copies=False))
+    assert plain.fit(X, y).encoded_feature_names_ == ["x0", "x1", "x2", "x3"]
+    assert beside(recipe="paper").fit(X, y).encoded_feature_names_ == ["x0", "x1", "x2", "x3"]
+    _, labels = rows(DGTClassifier)
+    classes = DGTClassifier(max_depth=3, max_epochs=5).fit(X, labels)
+    assert classes.encoded_feature_names_ == ["x0", "x1", "x2", "x3"]
+
+
+def test_training_goes_on_with_the_copies_it_began_with():
+    X, y = rows(DGTRegressor)
+    model = beside(warm_start=True).fit(X, y)
+    names = model.encoded_feature_names_
+    assert len(names) == 8
+    normal = np.random.default_rng(0).normal(300.0, 1.0, size=X.shape)
+    assert model.fit(normal, y).encoded_feature_names_ == names
+    assert model.n_iter_ == 10
+    assert model.partial_fit(normal, y).encoded_feature_names_ == names
+    fresh = beside(warm_start=True).fit(normal, y)
+    assert fresh.fit(X, y).encoded_feature_names_ == ["x0", "x1", "x2", "x3"]
+
+
+def test_forests_have_the_copies_too():
+    X, y = rows(DGTRegressor)
+    forest = DGTForestRegressor(2, max_depth=2, max_epochs=2, random_state=0).fit(X, y)
+    assert len(forest.encoded_feature_names_) == 8
+    assert forest.feature_importances_.shape == (4,)
+    assert np.isfinite(forest.predict(X)).all()
+
+
+def test_copies_help_where_tails_are_long():
+    rng = np.random.default_rng(5)
+    X = rng.lognormal(0.0, 2.0, size=(2000, 4))
+    y = np.log(X) @ [1.0, -1.0, 0.5, 0.0] + 0.1 * rng.normal(size=2000)
+    default = RECIPES["default"]["regression"]
+    scores = [
+        DGTRegressor(max_depth=4, random_state=0, recipe=replace(default, log_copies=copies))
+        .fit(X[:1000], y[:1000])
+        .score(X[1000:], y[1000:])
+        for copies in (False, True)
+    ]
+    assert scores[1] > scores[0] + 0.05
 
 
 def test_a_rule_on_eight_skewed_columns_is_found():

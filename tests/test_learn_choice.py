@@ -228,6 +228,25 @@ def test_noise_is_answered_by_a_constant(seed):
     assert choose(Table(X, noise, np.ones(150), False), None, seed).plan == Plan()
 
 
+def decided(losses):
+    """Whether what is best on five folds is kept, by the losses of all plans."""
+    search = choice._Search(table(120), None, np.ones(120), 0, None, 1)
+    search.choice = Choice(losses)
+    return search.decide().plan
+
+
+def test_a_plan_that_only_the_fold_itself_would_choose_is_luck():
+    best, constant = Plan(max_leaves=2), [1.0] * 5
+    losses = {Plan(): constant, best: [0.9, 0.95, 0.9, 0.95, 0.9]}
+    assert decided(dict(losses)) == best
+    # Without a fold, another plan would have led each time, and failed on it.
+    for k in range(5):
+        losses[Plan(max_leaves=4 + k)] = [2.0 if k == fold else 0.85 for fold in range(5)]
+    assert decided(dict(losses)) == Plan()
+    # A gain within two standard errors is none, whoever else was tried.
+    assert decided({Plan(): constant, best: [0.5, 1.2, 0.6, 1.1, 0.9]}) == Plan()
+
+
 # What it tells
 
 

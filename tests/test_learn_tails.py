@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dgtrees.learn.tails import find_tails
+from dgtrees.learn.tails import find_copies, find_tails
 from dgtrees.tables.bending import bend
 
 
@@ -37,6 +37,22 @@ def test_rows_are_bent_where_there_is_a_spread_and_not_copied_where_there_is_non
     assert not none and none.bend(X) is X
     # One value in a thousand no longer leaves nothing of the others.
     assert np.std(must.bend(X)[:, 2]) < 3 * np.std(np.delete(must.bend(X)[:, 2], 7))
+
+
+def test_columns_that_are_their_own_logarithm_get_no_copy():
+    X = np.column_stack([columns(), np.random.default_rng(1).normal(0, 1, 1000)])
+    copies = find_copies(X, np.ones(len(X)), np.median(X, axis=0))
+    assert (copies.spread > 0).tolist() == [True, False, True, False, False, True]
+
+
+def test_copies_come_behind_their_columns():
+    X = columns().astype(np.float32)
+    may = found(X)[1]
+    copied = may.beside(X)
+    assert copied.shape[1] == 7
+    assert np.array_equal(copied[:, [0, 2, 3, 5, 6]], X)
+    assert np.array_equal(copied[:, [1, 4]], may.bend(X)[:, [0, 2]])
+    assert found(X[:, [1]])[1].beside(X) is X
 
 
 def test_columns_that_are_no_plain_numbers_stay():

@@ -31,6 +31,11 @@ def test_a_bent_column_that_decides_alone_has_a_threshold_of_its_own_units():
     assert text[0] == "1 income - 40 >= 0?"
     assert text[1].endswith("1 age + 3 >= 0?")
     assert text[4].endswith("-1 income + 40 >= 0?")
+    beside = {"bent": {1: Column("income", bent=(10.0, 5.0), beside=True)}}
+    swapped = ObliqueTree.complete([[0.0, 2.0], [1.0, 0.0], [1.0, 1.0]], [-2 * at, 3, 0], np.eye(4))
+    lines = tree_text(swapped, ["income", "log(income)"], **beside).splitlines()
+    assert lines[0] == "1 income - 40 >= 0?" and lines[1].endswith("1 income + 3 >= 0?")
+    assert lines[4].endswith("1 income + 1 log(income) + 0 >= 0?")
     both = ObliqueTree.complete([[2.0, 1.0]], [0.5], [[0.0], [1.0]])
     assert tree_text(both, names, **told).startswith("2 log(income) + 1 age + 0.5")
     assert tree_text(tree, ["mine", "age"], **told).startswith("1 mine - 40")

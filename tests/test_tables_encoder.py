@@ -188,3 +188,7 @@ def test_rows_within_reach_are_not_copied_and_others_are_held_there():
     bent = held.bending(np.zeros(2), np.array([0.0, 3.0]))
     assert np.array_equal(bent.expand_numbers(far), bent.expand(columns_of(far)))
     assert not bent.plain
+    beside = held.bending(np.zeros(2), np.array([4.0, 0.0]), beside=True)
+    assert beside.feature_names == ["a", "log(a)", "b"] and not beside.plain
+    assert np.array_equal(beside.expand_numbers(far), beside.expand(columns_of(far)))
+    assert np.array_equal(beside.source, [0, 0, 1])

@@ -24,6 +24,7 @@ COLUMNS = [
     Column("e", "unused"),
     Column("f", median=2.0, indicator=True, bent=(0.0, 3.0)),
     Column("g", median=2.0, bent=(1.0, 3.0), reach=(-5.0, 9.0)),
+    Column("h", median=2.0, indicator=True, bent=(1.0, 3.0), beside=True, reach=(-5.0, 9.0)),
 ]
 
 
@@ -57,6 +58,8 @@ def test_fields_of_the_first_release_are_enough_and_stay():
         {"bent": [0.0]},
         {"bent": [0.0, 0.0]},
         {"bent": [0.0, -1.0]},
+        {"beside": True},
+        {"beside": 1, "bent": [0.0, 1.0]},
         {"reach": [2.0, 1.0]},
         {"reach": [2.0, 3.0]},
         {"kind": "unused", "median": 0.0, "indicator": False, "bent": [0.0, 1.0]},
@@ -83,10 +86,20 @@ def test_dates_without_a_varying_part_take_no_column():
 
 
 def test_numbers_are_filled_then_held_within_reach_then_bent():
-    column = COLUMNS[-1]
+    column = COLUMNS[-2]
     values = np.array([np.nan, -1e9, 3.0, 1e9])
     wanted = bend(np.array([2.0, -5.0, 3.0, 9.0]), 1.0, 3.0)
     assert np.array_equal(column.expand_numbers(values)[:, 0], wanted)
     assert column.names() == ["log(g)"]
     assert column.typical == wanted[0]
     assert column.unbend(float(wanted[2])) == pytest.approx(3.0)
+
+
+def test_bent_numbers_may_stand_beside_the_numbers():
+    column = COLUMNS[-1]
+    values = np.array([np.nan, -1e9, 3.0, 1e9])
+    filled = np.array([2.0, -5.0, 3.0, 9.0])
+    wanted = np.stack([filled, bend(filled, 1.0, 3.0), [1, 0, 0, 0]], axis=1)
+    assert np.array_equal(column.expand_numbers(values), wanted)
+    assert column.names() == ["h", "log(h)", "h is missing"] and column.width == 3
+    assert column.typical.tolist() == [2.0, wanted[0, 1], 0.0]

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from dgtrees.errors import StateError
 from dgtrees.estimators.callbacks import EpochTasks, progress_bar, tell
 from dgtrees.estimators.constructors import TreeParameters
+from dgtrees.estimators.log_copies import add_log_copies
 from dgtrees.estimators.parameters import (
     RECIPE_OVERRIDES,
     check_size,
@@ -62,9 +63,13 @@ class DGTEstimator(TreeParameters, SingleTree):
     ) -> None:
         recipe = checked_recipe(self, self._task)
         self._check_patience(recipe, X_val is not None)
+        kept = self._encoder if self.warm_start and hasattr(self, "_trainer_") else None
         train, validation, seed = self._training_rows(
             X, y, sample_weight, X_val, y_val, sample_weight_val
         )
+        if not self._chooses:
+            told = add_log_copies(self._encoder, recipe, train, validation, kept)
+            self._encoder, train, validation = told
         rows_by_weight = train.weight
         train = replace(train, weight=self._training_weights(train.y, train.weight))
         if not train.weight.any():

@@ -285,12 +285,21 @@ class _Search:
         return self.choice
 
     def _says_something(self, best: Plan) -> bool:
-        """Whether a plan beats a constant by more than chance: of many plans, one seems to."""
-        constant = self.choice.losses.get(Plan(), [])
-        if len(constant) < _FOLDS_TO_TELL:  # only small tables have folds enough to tell
+        """Whether a plan beats a constant by more than chance: of many plans, one seems to.
+
+        So must, on each fold, the plan that would have been chosen by the others: it knows nothing
+        of the fold that judges it.
+        """
+        constant = np.array(self.choice.losses.get(Plan(), []))
+        folds = len(constant)
+        if folds < _FOLDS_TO_TELL:  # only small tables have folds enough to tell
             return True
-        gain = np.array(constant) - np.array(self.choice.losses[best])
-        return bool(gain.mean() > 2.0 * gain.std(ddof=1) / np.sqrt(len(gain)))
+        gain = constant - np.array(self.choice.losses[best])
+        if gain.mean() <= 2.0 * gain.std(ddof=1) / np.sqrt(folds):
+            return False
+        losses = np.array([told for told in self.choice.losses.values() if len(told) == folds])
+        by_others = np.argmin(losses.sum(axis=1, keepdims=True) - losses, axis=0)
+        return bool(np.mean(constant - losses[by_others, np.arange(folds)]) > 0)
 
 
 def _beside(plan: Plan, base: Plan) -> bool:

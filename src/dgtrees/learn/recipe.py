@@ -82,6 +82,9 @@ class Recipe:
         What a feature is divided by before training: "standard" its standard deviation;
         "absolute" its mean absolute deviation (as a normal distribution's standard deviation),
         where that is smaller, so that a few extreme values do not hide the rest.
+    log_copies
+        Whether columns of numbers get their soft logarithm beside them (`learn.tails`), where
+        all rows are there when training begins.
     target_scaling
         What targets of regression are for training: "standard" with mean 0 and deviation 1, or
         "range", from 0 to 1.
@@ -151,6 +154,7 @@ class Recipe:
     l2: float = 0.0
     penalize_biases: bool = False
     scaling: str = "standard"
+    log_copies: bool = False
     target_scaling: str = "standard"
     start: str = "random"
     input_noise: float = 0.0
@@ -271,6 +275,7 @@ _REGRESSION = Recipe(
     local_after=0.3,
     input_noise=0.05,
     averaging=0.1,
+    log_copies=True,
     tries=3,
     refit_strength=10.0,
 )

@@ -32,7 +32,7 @@ _CHOICES = {
     "target_scaling": ("standard", "range"),
     "start": ("random", "uniform", "pair"),
 }
-_FLAGS = ("layer_biases", "output_bias", "penalize_biases")
+_FLAGS = ("layer_biases", "output_bias", "penalize_biases", "log_copies")
 
 # Whether a whole number, the least value, and the value it must stay below.
 _RANGES = {

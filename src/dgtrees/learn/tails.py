@@ -5,6 +5,9 @@ logarithm of a column says something else than the column, rows with such column
 (`tables.bending`) are the table's other side, which held-out rows may prefer. Where next to
 nothing would be left of all but a few rows, a column is bent unasked: around 0 if that helps, or
 else around its median. A tree that splits one column at a time is the same on both sides.
+
+Complete trees of regression, whose nodes and leaves weigh all columns, take every column that is
+not its own logarithm with the logarithm beside it.
 """
 
 from __future__ import annotations
@@ -16,13 +19,16 @@ import numpy as np
 from dgtrees.tables.bending import bend
 from dgtrees.tables.encoding import weighted_median
 
-__all__ = ["Tails", "find_tails"]
+__all__ = ["Tails", "find_copies", "find_tails"]
 
 _FEW_VALUES = 5
 """Columns of so few different values have no tails."""
 
 _ALIKE = 0.95
 """Correlation from which a bent column says nothing that the column does not."""
+
+_SAME = 0.999
+"""Correlation from which a bent column is no use beside the column either."""
 
 _WILD = 10_000.0
 """Deviations of so many usual distances from the median are due to a few rows."""
@@ -56,6 +62,14 @@ class Tails:
         bent[:, long] = bend(bent[:, long], self.center[long], self.spread[long])
         return bent
 
+    def beside(self, X: np.ndarray) -> np.ndarray:
+        """Rows with every column that would be bent as it is, and bent behind it."""
+        if not self:
+            return X
+        long = np.flatnonzero(self.spread > 0)
+        copies = bend(X[:, long].astype(np.float64), self.center[long], self.spread[long])
+        return np.insert(X.astype(np.float64), long + 1, copies, axis=1)
+
 
 def find_tails(X: np.ndarray, weight: np.ndarray, medians: np.ndarray) -> tuple[Tails, Tails]:
     """Columns that must be bent, and all that may be.
@@ -67,16 +81,32 @@ def find_tails(X: np.ndarray, weight: np.ndarray, medians: np.ndarray) -> tuple[
     medians : ndarray of shape (d,)
         Medians of the columns; NaN for those that are no plain numbers.
     """
+    center, spread, wild = _measure_all(X, weight, medians, _ALIKE)
+    return Tails(center, np.where(wild, spread, 0.0)), Tails(center, spread)
+
+
+def find_copies(X: np.ndarray, weight: np.ndarray, medians: np.ndarray) -> Tails:
+    """Columns that get a bent copy beside them; parameters as in `find_tails`."""
+    center, spread, _ = _measure_all(X, weight, medians, _SAME)
+    return Tails(center, spread)
+
+
+def _measure_all(
+    X: np.ndarray, weight: np.ndarray, medians: np.ndarray, alike: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`_measure` of all columns of plain numbers."""
     center, spread = np.zeros(len(medians)), np.zeros(len(medians))
     wild = np.zeros(len(medians), dtype=bool)
     share = weight / weight.sum()
     for j in np.flatnonzero(~np.isnan(medians)):
         values = X[:, j].astype(np.float64)
-        center[j], spread[j], wild[j] = _measure(values, share, float(medians[j]))
-    return Tails(center, np.where(wild, spread, 0.0)), Tails(center, spread)
+        center[j], spread[j], wild[j] = _measure(values, share, float(medians[j]), alike)
+    return center, spread, wild
 
 
-def _measure(values: np.ndarray, share: np.ndarray, median: float) -> tuple[float, float, bool]:
+def _measure(
+    values: np.ndarray, share: np.ndarray, median: float, alike: float
+) -> tuple[float, float, bool]:
     """Centre and spread to bend a column by, 0 to leave it; and whether it must be bent."""
     few = len(np.unique(values[:: _step(values)])) <= _FEW_VALUES
     from_median, from_zero = _usual(values - median, share), _usual(values, share)
@@ -84,7 +114,7 @@ def _measure(values: np.ndarray, share: np.ndarray, median: float) -> tuple[floa
         return 0.0, 0.0, False
     away = np.clip((values - median) / from_median, -1e150, 1e150)  # which can be squared
     wild = _deviation(away, share) > _WILD
-    if _correlation(away, bend(values, 0.0, from_zero), share) < _ALIKE:
+    if _correlation(away, bend(values, 0.0, from_zero), share) < alike:
         return 0.0, from_zero, wild
     return (median, from_median, True) if wild else (0.0, 0.0, False)
 

@@ -50,6 +50,11 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 _NUMBER = "missing ? @_median[i] : x[i]"
 
+_BESIDE = """\
+            if (@_beside[i])
+                *to++ = $number;
+"""
+
 _DATE = """\
 /* The largest whole number that is at most a / b. */
 static double @_quotient(double a, double b)
@@ -95,7 +100,7 @@ static const double *@_encoded(const double *x, double *room)
     for (i = 0; i < @_COLUMNS; i++) {
         int missing = x[i] != x[i];
         if (@_kind[i] == 0) {
-            *to++ = missing ? @_median[i] : x[i];
+$beside            *to++ = $last;
             if (@_indicator[i])
                 *to++ = missing;
         } else if (@_kind[i] == 1) {
@@ -142,10 +147,12 @@ def encoder_code(columns: Sequence[Column]) -> str:
     number, before = _NUMBER, ""
     if any(column.reach for column in columns):
         number, before = f"@_within(i, {number})", _REACH
+    beside = _BESIDE.replace("$number", number) if any(c.beside for c in columns) else ""
     if has_bent(columns):
         number, before = f"@_bent(i, {number})", before + _BEND
     dated = any(column.kind == DATE for column in columns)
-    code = _ENCODE.replace("$date", _DATE_BRANCH if dated else "").replace(_NUMBER, number)
+    code = _ENCODE.replace("$date", _DATE_BRANCH if dated else "")
+    code = code.replace("$beside", beside).replace("$last", number)
     return before + (f"{_DATE}\n{code}" if dated else code)
 
 
@@ -169,6 +176,7 @@ def encoding_arrays(columns: Sequence[Column]) -> dict[str, np.ndarray]:
         "means": np.concatenate([*means, np.zeros(1)]),  # C has no empty arrays
         "reach": np.array([column.reach or (-_LARGEST, _LARGEST) for column in columns]),
         "bend": np.array([column.bent or (0.0, 0.0) for column in columns]),
+        "beside": np.array([int(column.beside) for column in columns]),
         "part_used": np.array(used, dtype=int),
         "part_median": np.array([[m.get(part, 0.0) for part in PARTS] for m in medians]),
     }

@@ -209,7 +209,7 @@ class Model:
     def bent(self) -> dict[int, Column]:
         """Numbers of encoded columns that are bent, and what they come from."""
         first = np.cumsum([0, *(column.width for column in self.columns)]).tolist()
-        return {at: c for at, c in zip(first, self.columns, strict=False) if c.bent}
+        return {at + c.beside: c for at, c in zip(first, self.columns, strict=False) if c.bent}
 
     @cached_property
     def typical(self) -> np.ndarray | None:

@@ -140,7 +140,7 @@ def _encoded(graph: Graph, parts: Model, number: int) -> tuple[list[Any], str]:
 
 
 def _filled(graph: Graph, rows: str, columns: list[Column]) -> str:
-    """Numbers with medians for NaN, and an indicator beside the columns that have one."""
+    """Numbers with medians for NaN, bent ones, and an indicator beside columns that have one."""
     missing = graph.add("IsNaN", rows)
     medians = graph.constant([[column.median for column in columns]], np.float64)
     filled = graph.add("Where", missing, medians, rows)
@@ -148,16 +148,23 @@ def _filled(graph: Graph, rows: str, columns: list[Column]) -> str:
         ends = np.array([column.reach or (-np.inf, np.inf) for column in columns]).T[:, None]
         low, high = (graph.constant(end) for end in ends)
         filled = graph.add("Min", graph.add("Max", filled, low), high)
+    plain = filled
     if any(column.bent for column in columns):
         filled = _bent(graph, filled, columns)
-    marked = [j for j, column in enumerate(columns) if column.indicator]
-    if not marked:
+    # Each part's columns, and where they go among those of the row: own numbers first, marks last.
+    parts, order = [filled], [(j, 1) for j in range(len(columns))]
+    for part, place, chosen in (
+        (plain, 0, [column.beside for column in columns]),
+        (missing, 2, [column.indicator for column in columns]),
+    ):
+        some = np.flatnonzero(chosen).tolist()
+        if some:
+            parts.append(graph.columns(graph.cast(part, "DOUBLE"), some))
+            order += [(j, place) for j in some]
+    if len(parts) == 1:
         return filled
-    marks = graph.columns(graph.cast(missing, "DOUBLE"), marked)
-    order: list[int] = []
-    for j, column in enumerate(columns):
-        order += [j, len(columns) + marked.index(j)] if column.indicator else [j]
-    return graph.columns(graph.add("Concat", filled, marks, axis=1), order)
+    ranked = sorted(range(len(order)), key=order.__getitem__)
+    return graph.columns(graph.add("Concat", *parts, axis=1), ranked)
 
 
 def _bent(graph: Graph, rows: str, columns: list[Column]) -> str:

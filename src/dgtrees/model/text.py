@@ -122,8 +122,8 @@ def split_terms(
     j = int(used[0])
     sign = float(np.sign(weights[j]))
     threshold = column.unbend(-bias / float(weights[j]))
-    given = column.names()[0] if feature_names is None else feature_names[j]
-    own = column.name if given == column.names()[0] else given
+    given = column.bent_name if feature_names is None else feature_names[j]
+    own = column.name if given == on_one_line(column.bent_name) else given
     return [
         f"{short_number(sign, digits)} {on_one_line(own)}",
         short_number(-sign * threshold, digits),

@@ -229,11 +229,15 @@ class Encoder:
             found += first + [np.nan] * (column.width - len(first))
         return np.array(found)
 
-    def bending(self, center: np.ndarray, spread: np.ndarray) -> Encoder:
-        """The encoder that bends its encoded columns so; a spread of 0 leaves one as it is."""
-        columns = self._numbers(np.where(spread > 0, spread, np.nan))
-        pairs = {j: (float(center[at]), float(spread[at])) for j, at in columns}
-        changed = [replace(c, bent=pairs.get(j, c.bent)) for j, c in enumerate(self.columns)]
+    def bending(self, center: np.ndarray, spread: np.ndarray, beside: bool = False) -> Encoder:
+        """The encoder that bends its encoded columns so; a spread of 0 leaves one as it is.
+
+        Bent numbers take the column's place, or one of their own `beside` it.
+        """
+        changed = list(self.columns)
+        for j, at in self._numbers(np.where(spread > 0, spread, np.nan)):
+            bent = float(center[at]), float(spread[at])
+            changed[j] = replace(changed[j], bent=bent, beside=beside)
         return replace(self, columns=changed)
 
     def reaching(self, low: np.ndarray, high: np.ndarray) -> Encoder:
@@ -270,7 +274,7 @@ class Encoder:
         """`expand` for an array of floats; X itself, uncopied, where there is nothing to do."""
         if self.leaves(X):
             return X
-        if self.numeric and self.width == len(self.columns):
+        if self.numeric and not any(column.indicator for column in self.columns):
             return self._expand_all(X)
         return np.hstack([c.expand_numbers(X[:, j]) for j, c in enumerate(self.columns)])
 
@@ -280,10 +284,16 @@ class Encoder:
         filled = np.where(np.isnan(X), medians, X.astype(np.float64))
         filled = filled if self.reach is None else np.clip(filled, *self.reach)
         long = [j for j, column in enumerate(self.columns) if column.bent]
-        if long:
-            center, spread = np.array([self.columns[j].bent for j in long]).T
-            filled[:, long] = bend(filled[:, long], center, spread)
-        return filled
+        if not long:
+            return filled
+        center, spread = np.array([self.columns[j].bent for j in long]).T
+        bent = bend(filled[:, long], center, spread)
+        last = np.cumsum([column.width for column in self.columns]) - 1
+        # Where a bent number takes the place of its column, it overwrites it.
+        room = np.empty((len(filled), self.width))
+        room[:, last - [column.beside for column in self.columns]] = filled
+        room[:, last[long]] = bent
+        return room
 
     # Files
 

@@ -51,6 +51,7 @@ _SINCE: dict[str, Check] = {
     "parts": items(choice(*PARTS)),
     "medians": items(number()),
     "bent": items(number(), 2, 2),
+    "beside": flag,
     "reach": items(number(), 2, 2),
 }
 """Fields that files have only where a column needs them; those of the first release have none."""
@@ -79,6 +80,8 @@ class Column:
         Order of day, month and year in text; parts that vary; what stands for a missing one.
     bent
         Centre and spread by which numbers are bent (`bending`); none where they are as they are.
+    beside
+        Whether bent numbers stand beside the numbers themselves, and not in their place.
     reach
         Lowest and highest number that training can speak of; what lies beyond is taken for these.
     """
@@ -96,6 +99,7 @@ class Column:
     parts: tuple[str, ...] = ()
     medians: tuple[float, ...] = ()
     bent: tuple[float, ...] = ()
+    beside: bool = False
     reach: tuple[float, ...] = ()
 
     @property
@@ -107,11 +111,17 @@ class Column:
         """Names of its encoded columns, as rules and pictures show them."""
         gaps = [f"{self.name} is missing"] if self.indicator else []
         if self.kind == NUMBER:
-            return [f"log({self.name})" if self.bent else self.name, *gaps]
+            own = [] if self.bent and not self.beside else [self.name]
+            return own + ([self.bent_name] if self.bent else []) + gaps
         values = [f"{self.name}={value}" for value in self.categories]
         values += [f"{self.name}=(other)"] if self.other else []
         values += [f"{self.name}: {output}" for output in self.outputs]
         return values + [f"{self.name} {part}" for part in self.parts] + gaps
+
+    @property
+    def bent_name(self) -> str:
+        """Name of its bent numbers."""
+        return f"log({self.name})"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -134,7 +144,7 @@ class Column:
     def typical(self) -> np.ndarray:
         """A typical row: medians, no gaps, and of a category all values in equal shares."""
         if self.kind == NUMBER:
-            return np.append(self._bend(np.array(self.median)), [0.0] * self.indicator)
+            return np.array([*self._numbers(np.array(self.median))] + [0.0] * self.indicator)
         if self.kind == DATE:
             return np.array([*self.medians] + [0.0] * self.indicator)
         own = len(self.categories) + self.other
@@ -160,11 +170,13 @@ class Column:
         filled = np.where(missing, self.median, numbers.astype(np.float64))
         if self.reach:
             filled = np.clip(filled, self.reach[0], self.reach[1])
-        filled = self._bend(filled)
-        return np.stack([filled, missing], axis=1) if self.indicator else filled[:, None]
+        return np.stack(self._numbers(filled) + [missing] * self.indicator, axis=1)
 
-    def _bend(self, numbers: np.ndarray) -> np.ndarray:
-        return bend(numbers, *self.bent) if self.bent else numbers
+    def _numbers(self, numbers: np.ndarray) -> list[np.ndarray]:
+        """Numbers as they are, bent, or both."""
+        if not self.bent:
+            return [numbers]
+        return [numbers] * self.beside + [bend(numbers, *self.bent)]
 
     def unbend(self, number: float) -> float:
         """The number that an encoded one stands for."""
@@ -214,7 +226,7 @@ class Column:
         dated = bool(self.parts or self.medians or self.order != "ymd")
         if self.kind == NUMBER:
             return not (known or dated) and self._numbers_fit()
-        if self.bent or self.reach:
+        if self.bent or self.beside or self.reach:
             return False
         if self.kind == DATE:
             in_order = [part for part in PARTS if part in self.parts] == list(self.parts)
@@ -234,7 +246,7 @@ class Column:
 
     def _numbers_fit(self) -> bool:
         """Whether what is said of numbers can be."""
-        positive = not self.bent or self.bent[1] > 0.0
+        positive = self.bent[1] > 0.0 if self.bent else not self.beside
         low, high = self.reach or (self.median, self.median)
         return positive and low <= self.median <= high
 
