@@ -25,7 +25,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
     ----------
     n_estimators : int or "auto", default "auto"
         Most rounds, 1000 for "auto"; held-out rows stop earlier.
-    learning_rate : float, default 0.1
+    learning_rate : float, default 0.15
         Share of every step that is taken.
     max_leaves : int, default 31
         Most leaves of a tree.
@@ -40,7 +40,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         says when to stop. None grows one sum of `n_estimators` rounds on all rows.
     validation_fraction : float or None, default None
         Share of the rows to hold out once, for one sum of trees, instead of folds.
-    patience : int or None, default 25
+    patience : int or None, default 20
         Rounds without a lower held-out loss that end training.
     l2 : float, default 1.0
         Penalty on squared leaf values.
@@ -93,14 +93,14 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         self,
         n_estimators: int | str = "auto",
         *,
-        learning_rate: float = 0.1,
+        learning_rate: float = 0.15,
         max_leaves: int = 31,
         min_samples_leaf: int | str = "auto",
         oblique: bool | str = "auto",
         linear: bool | str = "auto",
         n_folds: int | None = 4,
         validation_fraction: float | None = None,
-        patience: int | None = 25,
+        patience: int | None = 20,
         l2: float = 1.0,
         max_samples: float = 1.0,
         max_features: float = 1.0,
@@ -173,7 +173,9 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
     linear : bool or "auto", default "auto"
         Whether the sum starts from a ridge regression; "auto" is decided on held-out rows.
         Predictions are then kept within the range of the training targets.
-    n_folds, validation_fraction, patience, l2, max_samples, max_features
+    patience : int or None, default 25
+        Rounds without a lower held-out loss that end training.
+    n_folds, validation_fraction, l2, max_samples, max_features
         As in `DGTBoostingClassifier`.
     monotonic : sequence or dict of {-1, 0, 1}, optional
         Columns that predictions may only fall (-1) or rise (1) with.

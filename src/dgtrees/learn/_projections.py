@@ -8,43 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from dgtrees.tree.blocks import project
 from dgtrees.tree.compiled import njit
 from dgtrees.tree.dot import LANES
 
-__all__ = ["bin_projections", "project"]
+__all__ = ["bin_projections"]
 
 _BLOCK = 256
-
-
-@njit(nogil=True, cache=True)
-def _add(room, at, weight, numbers, start, count):
-    """room[at + i] += weight * numbers[start + i], i < count, as vector instructions."""
-    at, start = np.uint64(at), np.uint64(start)
-    for i in range(np.uint64(count)):
-        room[at + i] += weight * numbers[start + i]
-
-
-@njit(nogil=True, cache=True)
-def project(columns, n_rows, first, count, direction, room):
-    """Dot products of rows first .. first + count - 1 with a direction, to room[:count].
-
-    `columns` holds the first column of all rows, then the second, and so on; room is for eight
-    times as many numbers as the block.
-    """
-    d, block = direction.shape[0], room.shape[0] // LANES
-    whole = d // LANES * LANES
-    room[:] = 0.0
-    for j in range(whole):
-        if direction[j] != 0.0:  # 0 changes a sum at most in the sign of 0, which nobody asks
-            _add(room, j % LANES * block, direction[j], columns, j * n_rows + first, count)
-    half = LANES // 2 if whole else 0
-    while half:
-        for lane in range(half):
-            _add(room, lane * block, 1.0, room, (lane + half) * block, count)
-        half //= 2
-    for j in range(whole, d):
-        if direction[j] != 0.0:
-            _add(room, 0, direction[j], columns, j * n_rows + first, count)
 
 
 @njit(nogil=True, cache=True)
@@ -71,7 +41,7 @@ def bin_projections(columns, directions, edges, places, bins, first_column):
     for first in range(0, rows, _BLOCK):
         width = min(_BLOCK, rows - first)
         for number in range(count):
-            project(columns, rows, first, width, directions[number], room)
+            project(columns, rows, first, width, directions, number, room)
             step = edges[number, 1] - edges[number, 0]
             _find_bins(room, width, ends[number], 1.0 / step if step > 0.0 else 0.0, number, codes)
         for i in range(width):

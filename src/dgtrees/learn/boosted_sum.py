@@ -27,7 +27,7 @@ _EXTREME = 5.0
 """Standardised values beyond are cut off where directions are learnt."""
 
 _FINE_ROWS = 5
-_TRIAL_RATE, _TRIAL_ROUNDS, _TRIAL_PATIENCE = 0.2, 150, 10
+_TRIAL_RATE, _TRIAL_ROUNDS, _TRIAL_PATIENCE = 0.3, 50, 6
 """Settings are tried with larger steps, and not to the end."""
 
 _TRIAL_ROWS = 1000
