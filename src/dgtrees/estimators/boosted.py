@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -163,11 +164,13 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         Most leaves of a tree.
     min_samples_leaf : int or "auto", default "auto"
         Fewest rows of a leaf; "auto" is 20 or 5, whichever does better on held-out rows.
-    loss : {"squared", "huber", "absolute", "quantile"}, default "squared"
+    loss : {"squared", "huber", "absolute", "quantile", "poisson"}, default "squared"
         What is lowered: half the squared error; the same up to half a standard deviation of the
-        target, and linear beyond; the absolute error; the pinball loss of `quantile`.
+        target, and linear beyond; the absolute error; the pinball loss of `quantile`; the deviance
+        of counts, whose trees add up to the logarithm of the mean, and start from a constant.
     quantile : float, default 0.5
-        What loss="quantile" predicts: the value that this share of targets lies below.
+        What loss="quantile" predicts: the value that this share of targets lies below. It is
+        moved, for all rows alike, to be so on held-out rows.
     oblique : bool or "auto", default "auto"
         Whether nodes may be oblique; "auto" is decided on held-out rows.
     linear : bool or "auto", default "auto"
@@ -251,6 +254,18 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
             raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}")
         if not isinstance(self.quantile, Real) or not 0.0 < float(self.quantile) < 1.0:
             raise ValueError(f"quantile must be between 0 and 1, got {self.quantile!r}")
+        if self._counts and self.linear is True:
+            raise ValueError(
+                "linear must be 'auto' or False with loss='poisson', got True: leave it out"
+            )
+
+    @property
+    def _counts(self) -> bool:
+        return self.loss == "poisson"
+
+    @property
+    def _may_be_linear(self) -> bool:
+        return not self._counts
 
     def _boosting_loss(self) -> Loss:
         if self.loss == "quantile":
@@ -258,10 +273,25 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         return LOSSES[self.loss]()
 
     def _learn_scale(self, train: Examples) -> None:
+        if self._counts:
+            self._center, self._spread = np.zeros(train.y.shape[1]), np.ones(train.y.shape[1])
+            return
         total = train.weight.sum()
         self._center = train.weight @ train.y / total
         spread = np.sqrt(train.weight @ (train.y - self._center) ** 2 / total)
         self._spread = np.where(spread > 0, spread, 1.0)
+
+    def _learn_target(self, y: Any) -> None:
+        super()._learn_target(y)
+        self._answer = replace(self._answer, logarithms=self._counts)
+
+    def _read_target(self, y: Any) -> np.ndarray:
+        y = super()._read_target(y)
+        if self._counts and (y < 0).any():
+            raise ValueError(
+                f"y must not be negative with loss='poisson', got {y.min():g}: take another loss"
+            )
+        return y
 
     def _boosting_target(self, y: np.ndarray) -> np.ndarray:
         return (y - self._center) / self._spread

@@ -16,7 +16,7 @@ import numpy as np
 from dgtrees.learn.binning import bin_rows
 from dgtrees.learn.boosted_tree import BoostedTree
 from dgtrees.learn.boosting import Booster, BoostingRows, BoostingSettings
-from dgtrees.learn.boosting_losses import Loss
+from dgtrees.learn.boosting_losses import Loss, Quantile, weighted_quantile
 from dgtrees.learn.linear import PENALTIES, Linear, linear_models
 from dgtrees.learn.scaling import moments
 from dgtrees.tree.oblique import ObliqueTree
@@ -144,6 +144,7 @@ class BoostedSum:
     def base(self, expand: np.ndarray, shift: np.ndarray) -> ObliqueTree:
         """What is added to the trees: a tree of one leaf, linear if the boosters start so."""
         d, share = self.rows.X.shape[1], expand / len(self.boosters)
+        shift = shift + expand @ self._correction()
         if self.boosters[0].line is None:
             start = np.sum([booster.start for booster in self.boosters], axis=0)
             return _leaf(d, share @ start + shift)
@@ -152,6 +153,20 @@ class BoostedSum:
         slopes = share @ weights / self.rows.scale
         values = share @ bias + shift - slopes @ self.rows.center
         return _leaf(d, values, slopes[None])
+
+    def _correction(self) -> np.ndarray:
+        """What makes a quantile of held-out rows that share of them, (outputs,).
+
+        Steps end before leaves have reached the quantiles of their rows, which draws these to the
+        middle. What rows say that a sum has not seen puts that right.
+        """
+        rows, loss = self.rows, self.rows.loss
+        if not isinstance(loss, Quantile) or not len(self.boosters[0].held):
+            return np.zeros(rows.y.shape[1])
+        held = np.concatenate([booster.held for booster in self.boosters])
+        left = rows.y[held] - np.concatenate([booster.held_scores for booster in self.boosters])
+        found = [weighted_quantile(column, rows.weight[held], loss.level) for column in left.T]
+        return np.array(found)
 
     def leaf_rows(self) -> list[np.ndarray]:
         """Rows of every leaf of every tree."""

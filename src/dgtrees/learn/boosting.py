@@ -119,6 +119,8 @@ class Booster:
     ----------
     scores : ndarray of shape (train and held rows, outputs)
         Those of rows to learn from come first.
+    held_losses, held_scores : ndarray of shape (held rows,) and (held rows, outputs)
+        Of the round with the lowest mean loss.
     """
 
     def __init__(
@@ -141,6 +143,7 @@ class Booster:
             self.scores[:] = line.predict(rows.unclipped(order))
         self.trees: list[BoostedTree] = []
         self.held_losses = self._held_losses()
+        self.held_scores = self.scores[len(train) :].copy()
         self.kept, self.losses = 0, [self._mean(self.held_losses)]
         self._rng = np.random.default_rng(seed)
         self._prepare(order)
@@ -181,6 +184,7 @@ class Booster:
             self.losses.append(self._mean(losses))
             if not len(self.held) or self.losses[-1] < self.best_loss:
                 self.kept, self.held_losses = len(self.trees), losses
+                self.held_scores[:] = self.scores[len(self.train) :]
             if after_round is not None:
                 after_round()
         return self

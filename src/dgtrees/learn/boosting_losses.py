@@ -12,9 +12,22 @@ from typing import ClassVar, Protocol
 import numpy as np
 from scipy.special import softmax
 
-__all__ = ["LOSSES", "CrossEntropy", "Huber", "Logistic", "Loss", "Quantile", "Squared"]
+__all__ = [
+    "LOSSES",
+    "CrossEntropy",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "Poisson",
+    "Quantile",
+    "Squared",
+    "weighted_quantile",
+]
 
 _LEAST_CURVATURE = 1e-6
+_LEAST_MEAN = 1e-9
+"""Of counts that are all 0."""
+
 _SAFE = 300.0
 """Scores whose exponentials can be added up."""
 
@@ -87,6 +100,24 @@ class Huber(_Newton):
         size = np.abs(scores - y)
         inner = np.minimum(size, self.delta)
         return (inner * (size - 0.5 * inner)).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Poisson(_Newton):
+    """Half the deviance of counts, but for what is the same for all scores: logarithms of means."""
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """As `Loss.start`."""
+        return np.log(np.maximum(weight @ y / weight.sum(), _LEAST_MEAN))
+
+    def derivatives(self, scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `Loss.derivatives`."""
+        mean = np.exp(np.minimum(scores, _SAFE))
+        return mean - y, np.maximum(mean, _LEAST_CURVATURE)
+
+    def values(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """As `Loss.values`."""
+        return (np.exp(np.minimum(scores, _SAFE)) - y * scores).sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -165,6 +196,7 @@ LOSSES: dict[str, type] = {
     "huber": Huber,
     "absolute": Quantile,
     "quantile": Quantile,
+    "poisson": Poisson,
 }
 """Losses of regression by name."""
 

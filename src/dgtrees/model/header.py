@@ -64,6 +64,7 @@ _CLASSES = {
 _STAGES = {"stages": items(_COUNT)}
 _SINCE: dict[str, tuple[str, Check]] = {
     "class_factors": ("classes", items(number(ABOVE_0), least=1)),
+    "logarithms": ("single_output", flag),
     "stages": ("made_by", _STAGES["stages"]),
 }
 """Fields that files with another field have only where they say something, beside that other."""
