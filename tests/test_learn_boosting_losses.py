@@ -7,6 +7,7 @@ from dgtrees.learn.boosting_losses import (
     CrossEntropy,
     Huber,
     Logistic,
+    Poisson,
     Quantile,
     Squared,
     weighted_quantile,
@@ -19,6 +20,7 @@ CASES = [
     (Squared(), VALUES),
     (Huber(), VALUES),
     (Quantile(0.8), VALUES),
+    (Poisson(), np.round(np.exp(VALUES))),
     (Logistic(), CLASSES[:, :1]),
     (CrossEntropy(), CLASSES),
 ]
@@ -53,3 +55,10 @@ def test_weights_are_repetitions_to_a_quantile():
     for level in (0.1, 0.5, 0.9):
         repeated = np.quantile(np.repeat(values, weight), level, method="inverted_cdf")
         assert weighted_quantile(values, weight.astype(float), level) == repeated
+
+
+def test_large_scores_are_safe():
+    scores = np.array([[900.0, 0.0, -900.0]])
+    share, _ = CrossEntropy().derivatives(scores, np.zeros((1, 3)))
+    assert share.tolist() == [[1.0, 0.0, 0.0]]
+    assert np.isfinite(Poisson().derivatives(scores, np.zeros((1, 3)))).all()

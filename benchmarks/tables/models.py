@@ -96,6 +96,13 @@ def _linear(task: str, seed: int) -> Any:
     return make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 4, 15)))
 
 
+def _catboost(task: str, seed: int) -> Any:
+    import catboost  # by hand: 100 MB that nothing else needs
+
+    kind = catboost.CatBoostClassifier if task == "clf" else catboost.CatBoostRegressor
+    return kind(random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False)
+
+
 CONTESTANTS = {
     "dgt": Contestant(
         "DGT",
@@ -147,6 +154,12 @@ CONTESTANTS = {
         _pick(lightgbm.LGBMClassifier, lightgbm.LGBMRegressor, n_jobs=1, verbose=-1),
         "defaults",
         "lightgbm",
+    ),
+    "catboost": Contestant(
+        "CatBoost",
+        _catboost,
+        "defaults; not installed with this library: pip install catboost",
+        "catboost",
     ),
     "histogram": Contestant(
         "HistGB",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -25,7 +26,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
     ----------
     n_estimators : int or "auto", default "auto"
         Most rounds, 1000 for "auto"; held-out rows stop earlier.
-    learning_rate : float, default 0.1
+    learning_rate : float, default 0.15
         Share of every step that is taken.
     max_leaves : int, default 31
         Most leaves of a tree.
@@ -40,7 +41,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         says when to stop. None grows one sum of `n_estimators` rounds on all rows.
     validation_fraction : float or None, default None
         Share of the rows to hold out once, for one sum of trees, instead of folds.
-    patience : int or None, default 25
+    patience : int or None, default 20
         Rounds without a lower held-out loss that end training.
     l2 : float, default 1.0
         Penalty on squared leaf values.
@@ -93,14 +94,14 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         self,
         n_estimators: int | str = "auto",
         *,
-        learning_rate: float = 0.1,
+        learning_rate: float = 0.15,
         max_leaves: int = 31,
         min_samples_leaf: int | str = "auto",
         oblique: bool | str = "auto",
         linear: bool | str = "auto",
         n_folds: int | None = 4,
         validation_fraction: float | None = None,
-        patience: int | None = 25,
+        patience: int | None = 20,
         l2: float = 1.0,
         max_samples: float = 1.0,
         max_features: float = 1.0,
@@ -163,17 +164,21 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         Most leaves of a tree.
     min_samples_leaf : int or "auto", default "auto"
         Fewest rows of a leaf; "auto" is 20 or 5, whichever does better on held-out rows.
-    loss : {"squared", "huber", "absolute", "quantile"}, default "squared"
+    loss : {"squared", "huber", "absolute", "quantile", "poisson"}, default "squared"
         What is lowered: half the squared error; the same up to half a standard deviation of the
-        target, and linear beyond; the absolute error; the pinball loss of `quantile`.
+        target, and linear beyond; the absolute error; the pinball loss of `quantile`; the deviance
+        of counts, whose trees add up to the logarithm of the mean, and start from a constant.
     quantile : float, default 0.5
-        What loss="quantile" predicts: the value that this share of targets lies below.
+        What loss="quantile" predicts: the value that this share of targets lies below. It is
+        moved, for all rows alike, to be so on held-out rows.
     oblique : bool or "auto", default "auto"
         Whether nodes may be oblique; "auto" is decided on held-out rows.
     linear : bool or "auto", default "auto"
         Whether the sum starts from a ridge regression; "auto" is decided on held-out rows.
         Predictions are then kept within the range of the training targets.
-    n_folds, validation_fraction, patience, l2, max_samples, max_features
+    patience : int or None, default 25
+        Rounds without a lower held-out loss that end training.
+    n_folds, validation_fraction, l2, max_samples, max_features
         As in `DGTBoostingClassifier`.
     monotonic : sequence or dict of {-1, 0, 1}, optional
         Columns that predictions may only fall (-1) or rise (1) with.
@@ -249,6 +254,18 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
             raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}")
         if not isinstance(self.quantile, Real) or not 0.0 < float(self.quantile) < 1.0:
             raise ValueError(f"quantile must be between 0 and 1, got {self.quantile!r}")
+        if self._counts and self.linear is True:
+            raise ValueError(
+                "linear must be 'auto' or False with loss='poisson', got True: leave it out"
+            )
+
+    @property
+    def _counts(self) -> bool:
+        return self.loss == "poisson"
+
+    @property
+    def _may_be_linear(self) -> bool:
+        return not self._counts
 
     def _boosting_loss(self) -> Loss:
         if self.loss == "quantile":
@@ -256,10 +273,25 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         return LOSSES[self.loss]()
 
     def _learn_scale(self, train: Examples) -> None:
+        if self._counts:
+            self._center, self._spread = np.zeros(train.y.shape[1]), np.ones(train.y.shape[1])
+            return
         total = train.weight.sum()
         self._center = train.weight @ train.y / total
         spread = np.sqrt(train.weight @ (train.y - self._center) ** 2 / total)
         self._spread = np.where(spread > 0, spread, 1.0)
+
+    def _learn_target(self, y: Any) -> None:
+        super()._learn_target(y)
+        self._answer = replace(self._answer, logarithms=self._counts)
+
+    def _read_target(self, y: Any) -> np.ndarray:
+        y = super()._read_target(y)
+        if self._counts and (y < 0).any():
+            raise ValueError(
+                f"y must not be negative with loss='poisson', got {y.min():g}: take another loss"
+            )
+        return y
 
     def _boosting_target(self, y: np.ndarray) -> np.ndarray:
         return (y - self._center) / self._spread

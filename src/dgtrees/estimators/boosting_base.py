@@ -65,6 +65,11 @@ class BoostingEstimator(ModelEstimator):
 
     # Subclasses' part
 
+    @property
+    def _may_be_linear(self) -> bool:
+        """Whether a line may be what a sum starts from."""
+        return True
+
     def _boosting_loss(self) -> Loss:
         raise NotImplementedError
 
@@ -144,7 +149,10 @@ class BoostingEstimator(ModelEstimator):
         settings = self._settings(len(train.X), held_out)
         choose = {
             "least_rows": held_out and self.min_samples_leaf == "auto",
-            "linear": held_out and self.linear == "auto" and bool((rows.signs == 0).any()),
+            "linear": held_out
+            and self.linear == "auto"
+            and self._may_be_linear
+            and bool((rows.signs == 0).any()),
             "oblique": held_out and self.oblique == "auto" and X.shape[1] > 1,
         }
         return start_sum(rows, parts, settings, choose, self._n_classes > 0, seed)

@@ -1,32 +1,65 @@
-"""Projections of rows on directions, in bins between two ends. Compiled.
+"""Projections of rows on directions, in bins between thresholds. Compiled.
 
-They are dot products in the order of `tree.dot`: a finished tree sends rows where training did.
+They are dot products in the order of `tree.dot`, for many rows side by side: a finished tree sends
+rows where training did.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from dgtrees.tree.blocks import project
 from dgtrees.tree.compiled import njit
-from dgtrees.tree.dot import dot_at
+from dgtrees.tree.dot import LANES
 
-__all__ = ["bin_projections", "project"]
+__all__ = ["bin_projections"]
 
-
-@njit(nogil=True, cache=True)
-def project(X, direction, values):
-    """Dot products of all rows with a direction, to values (rows,)."""
-    d = X.shape[1]
-    for row in range(X.shape[0]):
-        values[row] = dot_at(direction, 0, X, row * d, d)
+_BLOCK = 256
 
 
 @njit(nogil=True, cache=True)
-def bin_projections(values, low, step, n_bins, column, bins, lowest, highest):
-    """Bins of equal width from `low` on, to a column of bins; least and greatest value of each."""
-    lowest[:], highest[:] = np.inf, -np.inf
-    for row in range(values.shape[0]):
-        at = int(min(max((values[row] - low) / step, 0.0), n_bins - 1.0))
-        bins[row, column] = at
-        lowest[at] = min(lowest[at], values[row])
-        highest[at] = max(highest[at], values[row])
+def bin_projections(columns, directions, edges, places, bins, first_column):
+    """The bin of every row along every direction, to columns of bins from the first one on.
+
+    Parameters
+    ----------
+    columns : float64 (d * rows,)
+        All rows, column by column.
+    directions : float64 (count, d)
+    edges : float64 (count, n_bins - 1)
+        Thresholds at equal distances, as far as rounding lets them: bin k holds
+        edges[k - 1] <= projection < edges[k].
+    places : int32 (rows,)
+        Where in bins a row's are written; -1 for nowhere.
+    bins : uint8 (places, columns)
+    """
+    rows, count = places.shape[0], directions.shape[0]
+    most = edges.shape[1]
+    room, codes = np.empty(LANES * _BLOCK), np.empty((_BLOCK, count), np.uint8)
+    ends = np.empty((count, most + 2))  # with one below all and one above all
+    ends[:, 0], ends[:, 1:-1], ends[:, -1] = -np.inf, edges, np.inf
+    for first in range(0, rows, _BLOCK):
+        width = min(_BLOCK, rows - first)
+        for number in range(count):
+            project(columns, rows, first, width, directions, number, room)
+            step = edges[number, 1] - edges[number, 0]
+            _find_bins(room, width, ends[number], 1.0 / step if step > 0.0 else 0.0, number, codes)
+        for i in range(width):
+            place = places[first + i]
+            if place >= 0:
+                for number in range(count):
+                    bins[place, first_column + number] = codes[i, number]
+
+
+@njit(nogil=True, cache=True)
+def _find_bins(values, count, ends, scale, number, codes):
+    """Bin of values[i], i < count, to codes[i, number]; about where it is, is computed."""
+    last, low = ends.shape[0] - 2.0, ends[1]
+    for i in range(count):
+        value = values[i]
+        at = np.uint64(min(max((value - low) * scale + 1.0, 0.0), last))
+        while value < ends[at]:
+            at -= np.uint64(1)
+        while value >= ends[at + np.uint64(1)]:
+            at += np.uint64(1)
+        codes[i, number] = at

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from dgtrees.learn.binning import bin_rows
-from dgtrees.learn.boosting import BoostedTree, Booster, BoostingRows, BoostingSettings
-from dgtrees.learn.boosting_losses import Loss
+from dgtrees.learn.boosted_tree import BoostedTree
+from dgtrees.learn.boosting import Booster, BoostingRows, BoostingSettings
+from dgtrees.learn.boosting_losses import Loss, Quantile, weighted_quantile
 from dgtrees.learn.linear import PENALTIES, Linear, linear_models
 from dgtrees.learn.scaling import moments
 from dgtrees.tree.oblique import ObliqueTree
@@ -26,7 +27,7 @@ _EXTREME = 5.0
 """Standardised values beyond are cut off where directions are learnt."""
 
 _FINE_ROWS = 5
-_TRIAL_RATE, _TRIAL_ROUNDS, _TRIAL_PATIENCE = 0.2, 150, 10
+_TRIAL_RATE, _TRIAL_ROUNDS, _TRIAL_PATIENCE = 0.3, 50, 6
 """Settings are tried with larger steps, and not to the end."""
 
 _TRIAL_ROWS = 1000
@@ -50,7 +51,8 @@ def prepare_rows(
     scale = np.where(scale > 0, scale, 1.0)
     standard = np.clip((X - center) / scale, -_EXTREME, _EXTREME)
     binned = bin_rows(X, train)
-    return BoostingRows(X, standard, center, scale, binned, y, weight, loss, signs)
+    columns = np.ascontiguousarray(X.T)
+    return BoostingRows(X, columns, standard, center, scale, binned, y, weight, loss, signs)
 
 
 def deal_folds(y: np.ndarray, n_folds: int, by_class: bool, seed: int) -> np.ndarray:
@@ -142,6 +144,7 @@ class BoostedSum:
     def base(self, expand: np.ndarray, shift: np.ndarray) -> ObliqueTree:
         """What is added to the trees: a tree of one leaf, linear if the boosters start so."""
         d, share = self.rows.X.shape[1], expand / len(self.boosters)
+        shift = shift + expand @ self._correction()
         if self.boosters[0].line is None:
             start = np.sum([booster.start for booster in self.boosters], axis=0)
             return _leaf(d, share @ start + shift)
@@ -150,6 +153,20 @@ class BoostedSum:
         slopes = share @ weights / self.rows.scale
         values = share @ bias + shift - slopes @ self.rows.center
         return _leaf(d, values, slopes[None])
+
+    def _correction(self) -> np.ndarray:
+        """What makes a quantile of held-out rows that share of them, (outputs,).
+
+        Steps end before leaves have reached the quantiles of their rows, which draws these to the
+        middle. What rows say that a sum has not seen puts that right.
+        """
+        rows, loss = self.rows, self.rows.loss
+        if not isinstance(loss, Quantile) or not len(self.boosters[0].held):
+            return np.zeros(rows.y.shape[1])
+        held = np.concatenate([booster.held for booster in self.boosters])
+        left = rows.y[held] - np.concatenate([booster.held_scores for booster in self.boosters])
+        found = [weighted_quantile(column, rows.weight[held], loss.level) for column in left.T]
+        return np.array(found)
 
     def leaf_rows(self) -> list[np.ndarray]:
         """Rows of every leaf of every tree."""
@@ -196,13 +213,11 @@ def start_sum(
         Which of "least_rows", "linear" and "oblique" are to be chosen.
     """
     dealt = [_Part(*part) for part in parts]
-    lines: dict[int, Linear] = {}
+    lines = _Lines(rows, dealt, classification)
 
     def made(settings: BoostingSettings, number: int) -> Booster:
         part = dealt[number]
-        if settings.linear and number not in lines:
-            lines[number] = _best_line(rows, part, classification)
-        line = lines[number] if settings.linear else None
+        line = lines.of(number) if settings.linear else None
         return Booster(rows, part.train, part.held, settings, line, seed + number)
 
     tried: dict[str, float] = {}
@@ -252,21 +267,43 @@ def _gains(lead: np.ndarray, weight: np.ndarray) -> float:
     return float(mean / max(error, 1e-300))
 
 
-def _best_line(rows: BoostingRows, part: _Part, classification: bool) -> Linear:
-    """The linear model, among those of several penalties, that does best on held-out rows."""
-    free = rows.free
-    y = rows.y[part.train]
-    target = np.hstack([1.0 - y, y]) if classification and y.shape[1] == 1 else y
-    X = rows.unclipped(part.train)[:, free]
-    models = linear_models(X, target, rows.weight[part.train], PENALTIES, classification)
-    lines = [_on_all_columns(model, free, rows.X.shape[1], y.shape[1]) for model in models]
-    held = part.held if len(part.held) else part.train
+class _Lines:
+    """Linear models that sums start from; the penalty is chosen on the first part's held-out rows.
+    """
 
-    def loss(line: Linear) -> float:
-        values = rows.loss.values(line.predict(rows.unclipped(held)), rows.y[held])
-        return float(np.average(values, weights=rows.weight[held]))
+    def __init__(self, rows: BoostingRows, parts: list[_Part], classification: bool) -> None:
+        self._rows, self._parts, self._classification = rows, parts, classification
+        self._made: dict[int, Linear] = {}
+        self._penalty: float | None = None
 
-    return min(lines, key=loss)
+    def of(self, number: int) -> Linear:
+        """The line of a part."""
+        if self._penalty is None:
+            self._choose()
+        if number not in self._made:
+            self._made[number] = self._fitted(number, (self._penalty or PENALTIES[0],))[0]
+        return self._made[number]
+
+    def _choose(self) -> None:
+        rows, part = self._rows, self._parts[0]
+        held = part.held if len(part.held) else part.train
+
+        def loss(line: Linear) -> float:
+            values = rows.loss.values(line.predict(rows.unclipped(held)), rows.y[held])
+            return float(np.average(values, weights=rows.weight[held]))
+
+        lines = self._fitted(0, PENALTIES)
+        losses = [loss(line) for line in lines]
+        best = int(np.argmin(losses))
+        self._penalty, self._made[0] = PENALTIES[best], lines[best]
+
+    def _fitted(self, number: int, penalties: tuple[float, ...]) -> list[Linear]:
+        rows, train = self._rows, self._parts[number].train
+        free, y = rows.free, rows.y[train]
+        target = np.hstack([1.0 - y, y]) if self._classification and y.shape[1] == 1 else y
+        X = rows.unclipped(train)[:, free]
+        models = linear_models(X, target, rows.weight[train], penalties, self._classification)
+        return [_on_all_columns(model, free, rows.X.shape[1], y.shape[1]) for model in models]
 
 
 def _on_all_columns(model: Linear, free: np.ndarray, d: int, outputs: int) -> Linear:

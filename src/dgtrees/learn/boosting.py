@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dgtrees.learn._leafwise import add_leaves, grow, route, sum_by_leaf
+from dgtrees.learn._histograms import layout, pack
+from dgtrees.learn._leafwise import add_by_leaf, grow, sum_by_leaf
+from dgtrees.learn._scan import ONE, WIDTH
 from dgtrees.learn.binning import BinnedRows
+from dgtrees.learn.boosted_tree import BoostedTree
 from dgtrees.learn.boosting_losses import Loss
 from dgtrees.learn.directions import DIRECTION_BINS, Projections
 from dgtrees.learn.linear import Linear
 
-__all__ = ["BoostedTree", "Booster", "BoostingRows", "BoostingSettings"]
+__all__ = ["Booster", "BoostingRows", "BoostingSettings"]
 
 _DIRECTIONS = 8
 _RENEW_EVERY = 5
@@ -67,6 +70,8 @@ class BoostingRows:
     ----------
     X, standard : float64 ndarray of shape (rows, d)
         As trees get them; and standardised, without extreme values.
+    columns : float64 ndarray of shape (d, rows)
+        As trees get them, column by column.
     center, scale : ndarray of shape (d,)
     binned : BinnedRows
     y : ndarray of shape (rows, outputs)
@@ -77,6 +82,7 @@ class BoostingRows:
     """
 
     X: np.ndarray
+    columns: np.ndarray
     standard: np.ndarray
     center: np.ndarray
     scale: np.ndarray
@@ -96,18 +102,6 @@ class BoostingRows:
         return np.flatnonzero(self.signs == 0)
 
 
-@dataclass(frozen=True, eq=False)
-class BoostedTree:
-    """A tree of the sum, on rows as they are; `ObliqueTree` in its making."""
-
-    weights: np.ndarray
-    bias: np.ndarray
-    children: np.ndarray
-    values: np.ndarray
-    rows: np.ndarray
-    importance: np.ndarray
-
-
 class Booster:
     """A sum of trees and the rows' scores so far.
 
@@ -120,6 +114,13 @@ class Booster:
     line : Linear, optional
         Where the sum starts, on standardised rows; else from the best constant.
     seed : int
+
+    Attributes
+    ----------
+    scores : ndarray of shape (train and held rows, outputs)
+        Those of rows to learn from come first.
+    held_losses, held_scores : ndarray of shape (held rows,) and (held rows, outputs)
+        Of the round with the lowest mean loss.
     """
 
     def __init__(
@@ -132,35 +133,40 @@ class Booster:
         seed: int,
     ) -> None:
         self.rows, self.settings, self.line = rows, settings, line
-        self.train, self.held = train.astype(np.int32), held
+        self.train, self.held = train, held
+        order = np.concatenate([train, held]).astype(np.int64)
+        self._y, self._weight = rows.y[order], rows.weight[order]
+        self._weighs = bool((self._weight != 1.0).any())
         self.start = rows.loss.start(rows.y[train], rows.weight[train])
-        self.scores = np.tile(self.start, (len(rows.X), 1))
+        self.scores = np.tile(self.start, (len(order), 1))
         if line is not None:
-            self.scores[:] = line.predict(rows.unclipped(slice(None)))
+            self.scores[:] = line.predict(rows.unclipped(order))
         self.trees: list[BoostedTree] = []
         self.held_losses = self._held_losses()
+        self.held_scores = self.scores[len(train) :].copy()
         self.kept, self.losses = 0, [self._mean(self.held_losses)]
         self._rng = np.random.default_rng(seed)
-        self._prepare()
+        self._prepare(order)
 
-    def _prepare(self) -> None:
-        rows, settings = self.rows, self.settings
+    def _prepare(self, order: np.ndarray) -> None:
+        rows, settings, n = self.rows, self.settings, len(self.train)
         d, outputs = rows.X.shape[1], rows.y.shape[1]
         oblique = settings.oblique and len(rows.free) > 1
         extra = _DIRECTIONS if oblique else 0
-        self._bins = np.zeros((len(rows.X), d + extra), dtype=np.uint8)
-        self._bins[:, :d] = rows.binned.bins
-        self._n_bins = np.append(rows.binned.n_bins, [DIRECTION_BINS] * extra)
+        self._bins = np.zeros((len(order), d + extra), dtype=np.uint8)
+        self._bins[:, :d] = rows.binned.bins[order]
+        self._n_bins = np.append(rows.binned.n_bins, [DIRECTION_BINS] * extra).astype(np.int64)
         self._signs = np.append(rows.signs, np.zeros(extra, dtype=np.int8)).astype(np.int8)
-        self._projections = None
-        if oblique:
-            self._projections = Projections(
-                rows.X, rows.standard, rows.scale, self.train, rows.free, self._bins
-            )
+        self._projections = Projections(
+            rows.columns, rows.standard, rows.center, rows.scale, order, n, rows.free, self._bins
+        )
+        self._oblique = oblique
         channels = outputs if outputs <= _EXACT_OUTPUTS else _SKETCH
-        shape = (settings.max_leaves, d + extra, int(self._n_bins.max()) * (channels + 1))
-        self._histograms = np.zeros(shape, dtype=np.float32)
-        self._leaves = np.zeros(len(rows.X), dtype=np.int32)
+        words = 1 + channels // 2
+        self._packed, self._units = np.zeros((n, words), dtype=np.int64), np.empty(2)
+        self._base, self._groups, size = layout(self._n_bins, words)
+        self._sums = np.empty(settings.max_leaves * size, dtype=np.int64)
+        self._every = np.arange(len(order), dtype=np.int32)
 
     @property
     def best_loss(self) -> float:
@@ -178,109 +184,136 @@ class Booster:
             self.losses.append(self._mean(losses))
             if not len(self.held) or self.losses[-1] < self.best_loss:
                 self.kept, self.held_losses = len(self.trees), losses
+                self.held_scores[:] = self.scores[len(self.train) :]
             if after_round is not None:
                 after_round()
         return self
 
     def _held_losses(self) -> np.ndarray:
         """Loss of every held-out row."""
-        return self.rows.loss.values(self.scores[self.held], self.rows.y[self.held])
+        n = len(self.train)
+        return self.rows.loss.values(self.scores[n:], self._y[n:])
 
     def _mean(self, losses: np.ndarray) -> float:
         if not len(self.held):
             return 0.0
-        return float(np.average(losses, weights=self.rows.weight[self.held]))
+        weight = self._weight[len(self.train) :]
+        return float(losses @ weight / weight.sum())
 
     # One round
 
     def _add_tree(self) -> None:
-        rows, settings = self.rows, self.settings
-        first, second = rows.loss.derivatives(self.scores, rows.y)
-        first, second = first * rows.weight[:, None], second * rows.weight[:, None]
-        if self._projections is not None and len(self.trees) % _RENEW_EVERY == 0:
-            self._projections.renew(-first, self._rng)
-        drawn = self._draw_rows()
-        gradient, curvature = self._channels(first, second)
-        splits, children, gains, bounds = grow(
-            self._bins, drawn.copy(), gradient, curvature, self._draw_columns(), self._n_bins,
-            self._signs, self._histograms, settings.max_leaves, settings.least_rows, settings.ridge,
+        n = len(self.train)
+        first, second = self.rows.loss.derivatives(self.scores[:n], self._y[:n])
+        if self._weighs:
+            weight = self._weight[:n, None]
+            first, second = first * weight, second * weight
+        if self._oblique and len(self.trees) % _RENEW_EVERY == 0:
+            self._projections.renew(-first, self._rng, self._due())
+        drawn, others = self._draw_rows()
+        pack(drawn, *self._channels(first, second), self._packed, self._units)
+        splits, children, gains, bounds, edges, totals = self._grow(drawn, others)
+        values = self._leaf_values(first, second, drawn, edges, totals)
+        if self.rows.signs.any():
+            values = np.clip(values, bounds[:, :1], bounds[:, 1:])
+        values *= self.settings.learning_rate
+        add_by_leaf(self.scores, drawn, edges, 0, values)
+        add_by_leaf(self.scores, others, edges, 2, values)
+        made = self._projections
+        self.trees.append(
+            BoostedTree(
+                splits, children, gains, values, self._mass(drawn, others, edges),
+                self.rows.binned.edges, made.directions, made.edges, self.rows.scale,
+            )
         )  # fmt: skip
-        route(self._bins, splits, children, self._leaves)
-        values = self._leaf_values(first, second, drawn, bounds)
-        add_leaves(self.scores, self._leaves, values)
-        self.trees.append(self._finish(splits, children, gains, values))
 
-    def _draw_rows(self) -> np.ndarray:
-        if self.settings.row_share >= 1.0:
-            return self.train
-        kept = self._rng.random(len(self.train)) < self.settings.row_share
-        return self.train[kept] if kept.any() else self.train
+    def _due(self) -> slice:
+        """Directions to learn anew: all at first, then halves by turns."""
+        half = _DIRECTIONS // 2
+        if not self.trees:
+            return slice(None)
+        return slice(half) if len(self.trees) // _RENEW_EVERY % 2 else slice(half, None)
 
-    def _draw_columns(self) -> np.ndarray:
-        count = self._bins.shape[1]
-        share = self.settings.column_share
-        if share >= 1.0:
-            return np.arange(count)
-        drawn = self._rng.choice(count, max(1, int(np.ceil(share * count))), replace=False)
-        return np.sort(drawn)
+    def _draw_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows to grow the next tree on, and all others, in arrays of their own."""
+        n = len(self.train)
+        if self.settings.row_share < 1.0:
+            kept = np.zeros(len(self._every), dtype=bool)
+            kept[:n] = self._rng.random(n) < self.settings.row_share
+            if kept.any():
+                return self._every[kept], self._every[~kept]
+        return self._every[:n].copy(), self._every[n:].copy()
+
+    def _grow(self, drawn: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The next tree, on the columns that are drawn for it: as `grow` returns it."""
+        settings, slope, curve = self.settings, *self._units
+        bins, base, groups, n_bins, signs = (
+            self._bins, self._base, self._groups, self._n_bins, self._signs
+        )  # fmt: skip
+        columns = None
+        if settings.column_share < 1.0:
+            count = bins.shape[1]
+            most = max(1, int(np.ceil(settings.column_share * count)))
+            columns = np.sort(self._rng.choice(count, most, replace=False))
+            bins, n_bins, signs = bins[:, columns], n_bins[columns], signs[columns]
+            base, groups, _ = layout(n_bins, self._packed.shape[1])
+        size = int(groups[-1, 0] + groups[-1, 1] * WIDTH * self._packed.shape[1])
+        sums = self._sums[: settings.max_leaves * size].reshape(settings.max_leaves, size)
+        splits, children, gains, bounds, edges, totals = grow(
+            bins, drawn, others, self._packed, base, groups, n_bins, signs, sums, settings.max_leaves,
+            settings.least_rows, settings.ridge / curve,
+        )  # fmt: skip
+        if columns is not None:
+            splits[:, 0] = columns[splits[:, 0]]
+        gains *= slope * slope / curve
+        bounds *= slope / curve
+        return splits, children, gains, bounds, edges, totals
 
     def _channels(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What splits are chosen by: gradients, mixed where outputs are many, and curvature."""
         outputs = first.shape[1]
         if outputs == 1:
-            return first.astype(np.float32), second[:, 0].astype(np.float32)
+            return first, second[:, 0]
         if outputs > _EXACT_OUTPUTS:
             first = first @ self._rng.normal(size=(outputs, _SKETCH))
-        total = second.sum(axis=1)
-        total *= self.rows.weight.mean() / max(total.mean(), 1e-300)
-        return first.astype(np.float32), total.astype(np.float32)
+        total = second @ np.ones(outputs)
+        total *= self._weight[: len(self.train)].mean() / max(total.mean(), 1e-300)
+        return first, total
 
     def _leaf_values(
-        self, first: np.ndarray, second: np.ndarray, drawn: np.ndarray, bounds: np.ndarray
+        self,
+        first: np.ndarray,
+        second: np.ndarray,
+        drawn: np.ndarray,
+        edges: np.ndarray,
+        totals: np.ndarray,
     ) -> np.ndarray:
-        """What every leaf adds, (leaves, outputs)."""
-        sums = np.empty((2, len(bounds), first.shape[1]))
-        sum_by_leaf(self._leaves, drawn, first, sums[0])
-        sum_by_leaf(self._leaves, drawn, second, sums[1])
-        values = -sums[0] / (sums[1] + self.settings.ridge)
-        if self.rows.signs.any():
-            values = np.clip(values, bounds[:, :1], bounds[:, 1:])
-        elif self.rows.loss.renews:
-            values = self._renewed(drawn, values)
-        return np.asarray(self.settings.learning_rate * values)
+        """The step of every leaf, (leaves, outputs)."""
+        if self.rows.loss.renews and not self.rows.signs.any():
+            return self._renewed(drawn, edges)
+        if first.shape[1] == 1:
+            slope, curve = totals.T / ONE * self._units[:, None]
+            return np.asarray(-slope / (curve + self.settings.ridge))[:, None]
+        sums = np.zeros((2, len(edges), first.shape[1]))
+        sum_by_leaf(drawn, edges, 0, first, sums[0])
+        sum_by_leaf(drawn, edges, 0, second, sums[1])
+        return np.asarray(-sums[0] / (sums[1] + self.settings.ridge))
 
-    def _renewed(self, drawn: np.ndarray, values: np.ndarray) -> np.ndarray:
-        rows = self.rows
-        order = drawn[np.argsort(self._leaves[drawn], kind="stable")]
-        ends = np.cumsum(np.bincount(self._leaves[drawn], minlength=len(values)))
-        for leaf, part in enumerate(np.split(order, ends[:-1])):
-            for k in range(values.shape[1] if len(part) else 0):
-                left = rows.y[part, k] - self.scores[part, k]
-                values[leaf, k] = rows.loss.step(left, rows.weight[part])
+    def _renewed(self, drawn: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """The loss's own step."""
+        values = np.empty((len(edges), self._y.shape[1]))
+        for leaf, (start, stop) in enumerate(edges[:, :2].tolist()):
+            part = drawn[start:stop]
+            for k in range(values.shape[1]):
+                left = self._y[part, k] - self.scores[part, k]
+                values[leaf, k] = self.rows.loss.step(left, self._weight[part])
         return values
 
-    def _finish(
-        self, splits: np.ndarray, children: np.ndarray, gains: np.ndarray, values: np.ndarray
-    ) -> BoostedTree:
-        """The tree with thresholds instead of bins."""
-        d = self.rows.X.shape[1]
-        weights, bias = np.zeros((len(splits), d)), np.empty(len(splits))
-        importance = np.zeros(d)
-        for node, (column, last) in enumerate(splits.tolist()):
-            if column < d:
-                weights[node, column] = 1.0
-                bias[node] = -self.rows.binned.edges[column][last]
-                importance[column] += gains[node]
-            else:
-                assert self._projections is not None
-                weights[node] = self._projections.directions[column - d]
-                bias[node] = -self._projections.threshold(column - d, last)
-                size = np.abs(weights[node]) * self.rows.scale
-                importance += gains[node] * size / size.sum()
-        counts = np.empty((len(values), 1))
-        sum_by_leaf(self._leaves, _every(len(self._leaves)), self.rows.weight[:, None], counts)
-        return BoostedTree(weights, bias, children, values, counts[:, 0], importance)
-
-
-def _every(count: int) -> np.ndarray:
-    return np.arange(count, dtype=np.int32)
+    def _mass(self, drawn: np.ndarray, others: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """Weight of all rows of every leaf, (leaves,)."""
+        if not self._weighs:
+            return np.asarray(edges[:, 1] - edges[:, 0] + edges[:, 3] - edges[:, 2], dtype=float)
+        mass = np.zeros((len(edges), 1))
+        sum_by_leaf(drawn, edges, 0, self._weight[:, None], mass)
+        sum_by_leaf(others, edges, 2, self._weight[:, None], mass)
+        return mass[:, 0]

@@ -10,11 +10,26 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
-__all__ = ["LOSSES", "CrossEntropy", "Huber", "Logistic", "Loss", "Quantile", "Squared"]
+__all__ = [
+    "LOSSES",
+    "CrossEntropy",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "Poisson",
+    "Quantile",
+    "Squared",
+    "weighted_quantile",
+]
 
 _LEAST_CURVATURE = 1e-6
+_LEAST_MEAN = 1e-9
+"""Of counts that are all 0."""
+
+_SAFE = 300.0
+"""Scores whose exponentials can be added up."""
 
 
 class Loss(Protocol):
@@ -88,6 +103,24 @@ class Huber(_Newton):
 
 
 @dataclass(frozen=True)
+class Poisson(_Newton):
+    """Half the deviance of counts, but for what is the same for all scores: logarithms of means."""
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """As `Loss.start`."""
+        return np.log(np.maximum(weight @ y / weight.sum(), _LEAST_MEAN))
+
+    def derivatives(self, scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `Loss.derivatives`."""
+        mean = np.exp(np.minimum(scores, _SAFE))
+        return mean - y, np.maximum(mean, _LEAST_CURVATURE)
+
+    def values(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """As `Loss.values`."""
+        return (np.exp(np.minimum(scores, _SAFE)) - y * scores).sum(axis=1)
+
+
+@dataclass(frozen=True)
 class Quantile:
     """The pinball loss; 0.5 is the absolute error."""
 
@@ -123,7 +156,7 @@ class Logistic(_Newton):
 
     def derivatives(self, scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As `Loss.derivatives`."""
-        share = expit(scores)
+        share = 0.5 + 0.5 * np.tanh(0.5 * scores)
         return share - y, np.maximum(share * (1.0 - share), _LEAST_CURVATURE)
 
     def values(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -142,7 +175,11 @@ class CrossEntropy(_Newton):
 
     def derivatives(self, scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As `Loss.derivatives`."""
-        share = softmax(scores, axis=1)
+        if scores.size and np.abs(scores).max() < _SAFE:  # as nearly always, and quicker
+            share = np.exp(scores)
+            share /= (share @ np.ones(scores.shape[1]))[:, None]
+        else:
+            share = softmax(scores, axis=1)
         # There is one output more than freedom: steps would otherwise be too long.
         rest = y.shape[1] / (y.shape[1] - 1.0)
         return share - y, np.maximum(rest * share * (1.0 - share), _LEAST_CURVATURE)
@@ -159,6 +196,7 @@ LOSSES: dict[str, type] = {
     "huber": Huber,
     "absolute": Quantile,
     "quantile": Quantile,
+    "poisson": Poisson,
 }
 """Losses of regression by name."""
 

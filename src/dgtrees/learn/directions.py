@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgtrees.learn._projections import bin_projections, project
+from dgtrees.learn._projections import bin_projections
 
-__all__ = ["DIRECTION_BINS", "Projections", "local_slope"]
+__all__ = ["DIRECTION_BINS", "Projections", "local_slopes"]
 
 DIRECTION_BINS = 63
 
 _MOST_ROWS = 2000
 """Rows that directions are learnt from."""
+
+_EDGE_ROWS = 500
+"""Rows that the ends of bins are learnt from."""
 
 _HALVINGS = 5.0
 """The closest rows are between all and 2^-5 of them, evenly in the logarithm."""
@@ -27,36 +30,43 @@ _TAIL = 0.005
 """Share of the rows beyond the first and the last of the bins, each."""
 
 
-def local_slope(
-    rows: np.ndarray, residual: np.ndarray, columns: np.ndarray, rng: np.random.Generator
+def local_slopes(
+    rows: np.ndarray, residuals: np.ndarray, columns: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Slope (columns,) of the residual near a random row, in a random part of the columns.
+    """Slopes (count, d) of residuals near random rows, each in a random part of the columns.
 
     Parameters
     ----------
     rows : ndarray of shape (rows, d)
         Standardised.
-    residual : ndarray of shape (rows,)
+    residuals : ndarray of shape (rows, count)
     columns : ndarray of int
         Those that may have a slope.
     """
-    n, d = rows.shape
-    share = rng.uniform(_LEAST_COLUMNS, 1.0)
-    count = min(len(columns), max(2, int(np.ceil(share * len(columns)))))
-    columns = rng.choice(columns, count, replace=False)
-    part = rows[:, columns]
-    close = max(int(n * 2.0 ** -rng.uniform(0.0, _HALVINGS)), min(n, 3 * d + 20))
-    if close < n:
-        away = part - part[rng.integers(n)]
-        distance = np.einsum("nd,nd->n", away, away)
-        near = np.argpartition(distance, close - 1)[:close]
-        part, residual = part[near], residual[near]
-    part = part - part.mean(axis=0)
-    scatter = part.T @ part
-    scatter[np.diag_indices(count)] += _RIDGE * len(part)
-    slope = np.zeros(d)
-    slope[columns] = np.linalg.solve(scatter, part.T @ (residual - residual.mean()))
-    return slope
+    (n, d), count = rows.shape, residuals.shape[1]
+    shares = rng.uniform(_LEAST_COLUMNS, 1.0, size=count) * len(columns)
+    sizes = np.minimum(len(columns), np.maximum(2, np.ceil(shares).astype(int)))
+    order = rng.random((count, len(columns))).argsort(axis=1)
+    close = np.maximum(n * 2.0 ** -rng.uniform(0.0, _HALVINGS, size=count), min(n, 3 * d + 20))
+    centers = rng.integers(n, size=count)
+    chosen = [columns[order[k, : sizes[k]]] for k in range(count)]
+    mask = np.zeros((count, d))
+    for k in range(count):
+        mask[k, chosen[k]] = 1.0
+    # Distances to the centers, but for a constant each.
+    distances = mask @ (rows * rows).T - 2.0 * (mask * rows[centers]) @ rows.T
+    slopes = np.zeros((count, d))
+    for k in range(count):
+        part, residual, size = rows, residuals[:, k], int(close[k])
+        if size < n:
+            near = np.argpartition(distances[k], size - 1)[:size]
+            part, residual = part[near], residual[near]
+        part = part[:, chosen[k]]
+        part = part - np.full(len(part), 1.0 / len(part)) @ part
+        scatter = part.T @ part
+        scatter.flat[:: len(scatter) + 1] += _RIDGE * len(part)
+        slopes[k, chosen[k]] = np.linalg.solve(scatter, part.T @ (residual - residual.mean()))
+    return slopes
 
 
 class Projections:
@@ -64,15 +74,17 @@ class Projections:
 
     Parameters
     ----------
-    X : float64 ndarray of shape (rows, d)
-        All rows, as trees get them.
+    columns : float64 ndarray of shape (d, rows)
+        All rows, as trees get them, column by column.
     standard : ndarray of shape (rows, d)
         The same, standardised and without extreme values: directions are learnt from these.
-    scale : ndarray of shape (d,)
-        Spread of every column.
-    train : ndarray of int
-        Rows to learn from.
-    columns : ndarray of int
+    center, scale : ndarray of shape (d,)
+        What rows were standardised by.
+    order : ndarray of int
+        The row that every row of bins is of.
+    n_train : int
+        The first so many of these may be learnt from.
+    free : ndarray of int
         Columns that may be in a direction.
     bins : uint8 ndarray of shape (rows, d + count)
         Its last columns are written to.
@@ -80,48 +92,54 @@ class Projections:
 
     def __init__(
         self,
-        X: np.ndarray,
-        standard: np.ndarray,
-        scale: np.ndarray,
-        train: np.ndarray,
         columns: np.ndarray,
+        standard: np.ndarray,
+        center: np.ndarray,
+        scale: np.ndarray,
+        order: np.ndarray,
+        n_train: int,
+        free: np.ndarray,
         bins: np.ndarray,
     ) -> None:
-        self._X, self._standard, self._scale = X, standard, scale
-        self._train, self._columns, self._bins = train, columns, bins
-        count = bins.shape[1] - X.shape[1]
-        self.directions = np.zeros((count, X.shape[1]))
-        self._ends = np.empty((count, 2, DIRECTION_BINS))
-        self._values = np.empty(len(X))
+        self._columns, self._standard, self._scale = columns.ravel(), standard, scale
+        self._offset = center / scale
+        self._order, self._n_train, self._free, self._bins = order, n_train, free, bins
+        self._places = np.full(columns.shape[1], -1, dtype=np.int32)
+        self._places[order] = np.arange(len(order))
+        count = bins.shape[1] - len(scale)
+        self.directions = np.zeros((count, len(scale)))
+        self.edges = np.zeros((count, DIRECTION_BINS - 1))
 
-    def renew(self, residual: np.ndarray, rng: np.random.Generator) -> None:
-        """Learn new directions from a residual (rows, outputs)."""
-        sample = self._train
-        if len(sample) > _MOST_ROWS:
-            sample = rng.choice(sample, _MOST_ROWS, replace=False)
-        rows, left = self._standard[sample], residual[sample]
-        for number in range(len(self.directions)):
-            mixed = left @ rng.normal(size=left.shape[1]) if left.shape[1] > 1 else left[:, 0]
-            slope = local_slope(rows, mixed, self._columns, rng)
-            length = np.linalg.norm(slope)
-            self._use(number, slope / length if length > 0 else slope, sample)
-
-    def _use(self, number: int, slope: np.ndarray, sample: np.ndarray) -> None:
-        direction = self.directions[number]
-        direction[:] = slope / self._scale
-        project(self._X, direction, self._values)
-        low, high = np.quantile(self._values[sample], (_TAIL, 1.0 - _TAIL))
-        step = (high - low) / DIRECTION_BINS
-        column, ends = self._X.shape[1] + number, self._ends[number]
-        if not step > 0:
-            step = 1.0
+    def renew(
+        self, residual: np.ndarray, rng: np.random.Generator, which: slice = slice(None)
+    ) -> None:
+        """Learn some of the directions anew from a residual (rows to learn from, outputs)."""
+        sample: np.ndarray | slice = slice(self._n_train)
+        if self._n_train > _MOST_ROWS:
+            sample = rng.choice(self._n_train, _MOST_ROWS, replace=False)
+        rows, left = self._standard[self._order[sample]], residual[sample]
+        # Copies: trees keep the directions that they were grown with.
+        self.directions, self.edges = self.directions.copy(), self.edges.copy()
+        first, stop, _ = which.indices(len(self.directions))
+        if left.shape[1] > 1:
+            left = left @ rng.normal(size=(left.shape[1], stop - first))
+        else:
+            left = np.broadcast_to(left, (len(left), stop - first))
+        slopes = local_slopes(rows, left, self._free, rng)
+        lengths = np.linalg.norm(slopes, axis=1, keepdims=True)
+        slopes /= np.where(lengths > 0, lengths, 1.0)
+        some = slopes @ rows[:_EDGE_ROWS].T + (slopes @ self._offset)[:, None]
+        self.directions[which], self.edges[which] = slopes / self._scale, self._thresholds(some)
         bin_projections(
-            self._values, low, step, DIRECTION_BINS, column, self._bins, ends[0], ends[1]
-        )
+            self._columns, self.directions[which], self.edges[which], self._places, self._bins,
+            len(self._scale) + first,
+        )  # fmt: skip
 
-    def threshold(self, number: int, last: int) -> float:
-        """What tells projections in bins up to `last` from those beyond."""
-        lowest, highest = self._ends[number]
-        above, below = lowest[last + 1 :].min(), highest[: last + 1].max()
-        middle = below + 0.5 * (above - below)
-        return float(middle if middle > below else above)
+    @staticmethod
+    def _thresholds(values: np.ndarray) -> np.ndarray:
+        """Between the tails of every direction's values (directions, rows), at equal distances."""
+        tail = int(_TAIL * (values.shape[1] - 1))
+        values.partition((tail, values.shape[1] - 1 - tail), axis=1)
+        low, high = values[:, tail], values[:, -1 - tail]
+        step = np.where(high > low, (high - low) / DIRECTION_BINS, 1.0)
+        return np.asarray(low[:, None] + step[:, None] * np.arange(1, DIRECTION_BINS))

@@ -56,6 +56,7 @@ class Classes:
     shares: bool = False
 
     bounds: ClassVar[Bounds | None] = None
+    logarithms: ClassVar[bool] = False
     task: ClassVar[str] = "classification"
     onnx_output: ClassVar[str] = "probabilities"
     c_outputs: ClassVar[str] = "Probability of every class"
@@ -141,10 +142,13 @@ class Values:
         own, are kept within them.
     single_output : bool
         Whether an answer is one number, and not an array of them.
+    logarithms : bool
+        Whether outputs are logarithms of the values.
     """
 
     bounds: Bounds | None = None
     single_output: bool = False
+    logarithms: bool = False
 
     labels: ClassVar[None] = None
     names: ClassVar[None] = None
@@ -162,11 +166,14 @@ class Values:
 
     def predict(self, outputs: np.ndarray) -> Any:
         """The values, without an axis for outputs where there is one output only."""
+        if self.logarithms:
+            outputs = np.exp(outputs)
         return outputs.T[0] if self.single_output else outputs
 
     def to_header(self) -> dict[str, Any]:
         """Fields of a model file."""
         return {
+            **({"logarithms": True} if self.logarithms else {}),
             "single_output": bool(self.single_output),
             "outputs": self.n_outputs,
             "target_range": self.bounds and [bound.tolist() for bound in self.bounds],
@@ -176,8 +183,9 @@ class Values:
     def from_header(cls, header: dict[str, Any]) -> Values:
         """Values as they were in fit."""
         single, outputs = header["single_output"], header.get("outputs")
+        logarithms = bool(header.get("logarithms"))
         if header.get("target_range") is None:
-            return cls(None, single)
+            return cls(None, single, logarithms)
         low, high = (np.array(bound, dtype=np.float64) for bound in header["target_range"])
         if not low.shape == high.shape == (outputs,) or (low > high).any():
             raise ValueError(
@@ -186,7 +194,7 @@ class Values:
             )
         if single and outputs != 1:
             raise ValueError(f"single_output must be false with {outputs} outputs")
-        return cls((low, high), single)
+        return cls((low, high), single, logarithms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +210,7 @@ class Actions:
     labels: np.ndarray
 
     bounds: ClassVar[Bounds | None] = None
+    logarithms: ClassVar[bool] = False
     names: ClassVar[None] = None
     emphasis: ClassVar[None] = None
     weighing: ClassVar[None] = None

@@ -93,10 +93,14 @@ def c_name(text: str) -> str:
     return name if name[0].isalpha() else f"model_{name}"
 
 
-def _needs_exp(parts: Model) -> bool:
+def _needs_softmax(parts: Model) -> bool:
     if parts.linear and parts.forest.combine == "softmax":
         return True
     return parts.scores_to_shares and not parts.shares_by_leaf
+
+
+def _needs_exp(parts: Model) -> bool:
+    return parts.answer.logarithms or _needs_softmax(parts)
 
 
 def _has_categories(parts: Model) -> bool:
@@ -112,7 +116,7 @@ def _header(parts: Model, name: str, file: str) -> str:
     same = "the leaves and values that Python gives, bit for bit."
     if _needs_exp(parts):
         same = (
-            "the leaves that\nPython gives, and probabilities that may differ in the last digit, "
+            "the leaves that\nPython gives, and outputs that may differ in the last digit, "
             "because exp() does.\nLink with -lm."
         )
     elif c_encoding.has_bent(parts.columns):
@@ -206,15 +210,16 @@ def _functions(parts: Model) -> list[str]:
     code = [source.DOT, encode]
     code += [source.CATEGORY] if _has_categories(parts) else []
     votes = parts.linear and parts.forest.combine == "vote"
-    if parts.answer.labels is not None or votes or _needs_exp(parts):
+    if parts.answer.labels is not None or votes or _needs_softmax(parts):
         code.append(source.BEST)
-    code += [source.SOFTMAX] if _needs_exp(parts) else []
+    code += [source.SOFTMAX] if _needs_softmax(parts) else []
     code += [_adding(parts), source.OUTPUTS.replace("$end", _ending(parts))]
     code.append(source.APPLY_TREE if parts.alone else source.APPLY_FOREST)
     if parts.shares_by_leaf:
         code.append(source.SHARES_BY_LEAF)
     else:
         then = "    @_softmax(out);\n" if parts.scores_to_shares else ""
+        then = source.EXP if parts.answer.logarithms else then
         code.append(source.PREDICT.replace("$then", then))
     if parts.answer.labels is not None:
         code.append(source.LABEL.replace("$weigh", _weighing(parts)))

@@ -231,6 +231,11 @@ void @_predict(const double *x, double *out)
 $then}
 """
 
+EXP = """\
+    for (int k = 0; k < @_OUTPUTS; k++)
+        out[k] = exp(out[k]);
+"""
+
 SHARES_BY_LEAF = """\
 void @_predict(const double *x, double *out)
 {

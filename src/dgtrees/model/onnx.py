@@ -208,6 +208,8 @@ def _answers(graph: Graph, rows: str, parts: Model) -> dict[str, tuple[str, int,
     outputs = _outputs(graph, rows, leaves, parts)
     found: dict[str, tuple[str, int, list]] = {}
     if parts.answer.labels is None:
+        if parts.answer.logarithms:
+            outputs = graph.add("Exp", outputs)
         found[parts.answer.onnx_output] = (outputs, types.DOUBLE, shape)
     else:
         best = graph.add("ArgMax", _emphasised(graph, outputs, parts), axis=1, keepdims=0)

@@ -6,6 +6,7 @@ the share of trees that vote for a class, the mean of their class probabilities,
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,12 @@ from scipy.special import softmax
 from dgtrees.tree import routing
 from dgtrees.tree.inputs import check_row, check_rows, split_rows
 from dgtrees.tree.oblique import ObliqueTree
+from dgtrees.tree.small_trees import (
+    SmallTrees,
+    pack_small,
+    small_leaves_of_rows,
+    small_sums_of_rows,
+)
 
 __all__ = ["COMBINATIONS", "ObliqueForest"]
 
@@ -156,13 +163,7 @@ class ObliqueForest:
         X = check_rows(X, self.n_features)
         if not self.trees[0].linear:
             outputs = np.empty((len(X), self.n_outputs))
-            trees, values = self._packed, self._answers
-            split_rows(
-                lambda start, stop: routing.sums_of_rows(X, start, stop, trees, values, outputs),
-                len(X),
-                self.flops,
-                n_threads,
-            )
+            split_rows(self._adder(X, outputs), len(X), self.flops, n_threads)
             return self._whole(outputs, None if self.base is None else self.base.predict(X))
         parts = [
             self._combine(self.outputs_by_tree(X[start : start + _ROWS_AT_ONCE], n_threads))
@@ -249,14 +250,26 @@ class ObliqueForest:
 
     def _leaves(self, X: np.ndarray, n_threads: int | None) -> np.ndarray:
         leaves = np.empty((len(X), len(self)), dtype=np.int32)
-        trees = self._packed
-        split_rows(
-            lambda start, stop: routing.leaves_of_rows(X, start, stop, trees, leaves),
-            len(X),
-            self.flops,
-            n_threads,
-        )
+        split_rows(self._router(X, leaves), len(X), self.flops, n_threads)
         return leaves
+
+    def _adder(self, X: np.ndarray, outputs: np.ndarray) -> Callable[[int, int], None]:
+        """What writes the sums over all trees of some rows, by the quicker of two ways."""
+        small, values = self._small, self._answers
+        if small is None:
+            packed = self._packed
+            return lambda i, j: routing.sums_of_rows(X, i, j, packed, values, outputs)
+        places = small.n_places
+        return lambda i, j: small_sums_of_rows(X, i, j, small, places, values, outputs)
+
+    def _router(self, X: np.ndarray, leaves: np.ndarray) -> Callable[[int, int], None]:
+        """The same for leaves."""
+        small = self._small
+        if small is None:
+            packed = self._packed
+            return lambda i, j: routing.leaves_of_rows(X, i, j, packed, leaves)
+        places = small.n_places
+        return lambda i, j: small_leaves_of_rows(X, i, j, small, places, leaves)
 
     # All trees in one set of arrays
 
@@ -292,8 +305,16 @@ class ObliqueForest:
     @cached_property
     def _packed(self) -> np.ndarray:
         """Nodes of all trees as prediction reads them."""
-        fields = zip(*((t.weights, t.bias, t.left, t.right) for t in self.trees), strict=True)
-        return routing.pack(*fields)
+        return routing.pack(*self._fields())
+
+    @cached_property
+    def _small(self) -> SmallTrees | None:
+        """The same for batches, where trees are small and many nodes ask about one column."""
+        found = pack_small(*self._fields())
+        return found if found is not None and found.pays() else None
+
+    def _fields(self) -> Iterator[tuple[np.ndarray, ...]]:
+        return zip(*((t.weights, t.bias, t.left, t.right) for t in self.trees), strict=True)
 
     @cached_property
     def _answers(self) -> np.ndarray:
