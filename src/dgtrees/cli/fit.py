@@ -198,7 +198,7 @@ def fit(
 def _size(model: Any) -> dict[str, int]:
     if not model.model_.alone:
         forest = model.forest_
-        rounds = {"rounds": model.n_iter_} if forest.combine == "sum" else {}
+        rounds = {"rounds": model.n_iter_} if hasattr(model, "staged_predict") else {}
         return {"trees": len(forest), "leaves": forest.n_leaves, "depth": forest.depth, **rounds}
     return {
         "leaves": model.get_n_leaves(),
