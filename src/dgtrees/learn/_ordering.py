@@ -61,11 +61,9 @@ def _sort_by_digit(keys, to, n, shift, counts):
     counts[:] = 0
     for i in range(n):
         counts[np.intp((keys[i] >> shift) & _DIGIT)] += 1
-    total = np.int64(0)
-    for k in range(_BUCKETS):
-        total += counts[k]
-        counts[k] = total - counts[k]
-    for i in range(n):
+    for k in range(1, _BUCKETS):
+        counts[k] += counts[k - 1]
+    for i in range(n - 1, -1, -1):
         k = np.intp((keys[i] >> shift) & _DIGIT)
+        counts[k] -= 1
         to[counts[k]] = keys[i]
-        counts[k] += 1

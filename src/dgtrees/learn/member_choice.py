@@ -19,7 +19,7 @@ from dgtrees.learn.threads import one_thread
 
 __all__ = ["MemberChoice", "PairErrors", "Trial", "choose_members", "first_plans", "try_member"]
 
-_TRIALS, _MORE_TRIALS, _FEW_ROWS = 12, 36, 1000
+_TRIALS, _MORE_TRIALS, _FEW_ROWS = 20, 40, 1000
 """Trees per plan, and more where rows are fewer than so many."""
 
 _LARGER_LEAVES = (3, 10)
@@ -84,13 +84,14 @@ class PairErrors:
         self._count[rows] += 1
 
     def mean(self, weight: np.ndarray) -> float:
-        """Over all rows that two trees have not seen; infinite where there are none."""
+        """Over all pairs of trees and rows that both have not seen; infinite where there are none."""
         some = np.flatnonzero((self._count > 1) & (weight > 0))
         if not some.size:
             return np.inf
+        # All pairs count the same, so that rows of few pairs, which tell little, count little.
         pairs = self._count[some] * (self._count[some] - 1)
-        products = (np.square(self._sum[some]).sum(axis=1) - self._squares[some]) / pairs
-        return float(np.average(products, weights=weight[some]))
+        products = np.square(self._sum[some]).sum(axis=1) - self._squares[some]
+        return float((weight[some] @ products) / (weight[some] @ pairs))
 
 
 def try_member(trial: Trial, task: tuple[MemberPlan, int]) -> tuple[np.ndarray, np.ndarray]:
