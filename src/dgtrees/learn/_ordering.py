@@ -64,6 +64,6 @@ def _sort_by_digit(keys, to, n, shift, counts):
     for k in range(1, _BUCKETS):
         counts[k] += counts[k - 1]
     for i in range(n - 1, -1, -1):
-        k = np.intp((keys[i] >> shift) & _DIGIT)
-        counts[k] -= 1
-        to[counts[k]] = keys[i]
+        digit = np.intp((keys[i] >> shift) & _DIGIT)
+        counts[digit] -= 1
+        to[counts[digit]] = keys[i]

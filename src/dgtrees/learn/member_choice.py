@@ -84,7 +84,7 @@ class PairErrors:
         self._count[rows] += 1
 
     def mean(self, weight: np.ndarray) -> float:
-        """Over all pairs of trees and rows that both have not seen; infinite where there are none."""
+        """Over all pairs of trees and rows unseen by both; infinite where there are none."""
         some = np.flatnonzero((self._count > 1) & (weight > 0))
         if not some.size:
             return np.inf
