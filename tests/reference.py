@@ -312,3 +312,18 @@ def best_split_slowly(
             if (b - a) * sign >= 0 and gain > best[0] + 1e-9:
                 best = gain, column, last
     return best
+
+
+def best_threshold_slowly(values, target, weight, least):
+    """Most that a threshold lowers the squared error of targets by; None if there is none."""
+
+    def error(part):
+        mean = weight[part] @ target[part] / weight[part].sum()
+        return weight[part] @ np.square(target[part] - mean).sum(axis=1)
+
+    everything, gains = np.ones(len(values), dtype=bool), []
+    for threshold in np.unique(values)[1:]:
+        left = values < threshold
+        if min(weight[left].sum(), weight[~left].sum()) >= least:
+            gains.append(error(everything) - error(left) - error(~left))
+    return max(gains, default=None)

@@ -27,12 +27,30 @@ def test_a_table_becomes_a_boosted_model(data, score, tmp_path):
     assert len(loaded.predict(frame.drop(columns="target"))) == len(frame)
 
 
-def test_a_forest_has_thirty_trees(tmp_path):
+@pytest.mark.parametrize(
+    ("given", "trees"),
+    [
+        (("--forest",), 100),
+        (("--forest", "--trees", 7, "--max-leaves", 4), 7),
+        (("--forest", "--max-depth", 2, "--max-epochs", 2), 30),
+    ],
+)
+def test_a_forest_has_a_hundred_trees_or_as_many_as_it_is_told(given, trees, tmp_path):
     table, model = tmp_path / "rows.csv", tmp_path / "model.dgt"
     load_iris(as_frame=True).frame[::3].to_csv(table, index=False)
-    given = ("--target", "target", "--forest", "--max-depth", 2, "--max-epochs", 2)
-    assert fit(table, *given, "-o", model).exit_code == 0
-    assert len(load(model).forest_) == 30
+    done = fit(table, "--target", "target", *given, "-o", model)
+    assert done.exit_code == 0, done.output
+    assert len(load(model).forest_) == trees
+    assert ("chosen on out-of-bag rows: the best of" in done.stdout) == (trees != 30)
+    assert max(tree.n_leaves for tree in load(model).forest_.trees) <= (4 if trees < 100 else 100)
+
+
+def test_a_forest_needs_all_rows(tmp_path, capsys):
+    table = tmp_path / "rows.csv"
+    load_iris(as_frame=True).frame.to_csv(table, index=False)
+    for given in (["--forest"], ["--trees", "3"]):
+        assert run(["fit", str(table), "--target", "target", "--stream", *given]) != 0
+        assert f"{given[0]} needs all rows in memory" in capsys.readouterr().err
 
 
 def test_options_of_other_models_are_refused(tmp_path, capsys):

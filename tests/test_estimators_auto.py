@@ -248,13 +248,6 @@ def test_wrong_values_are_refused_in_one_line(kind, wrong, message):
     assert "\n" not in str(refused.value)
 
 
-def test_forests_do_not_choose():
-    X, y = rows(DGTClassifier, 20)
-    for wrong in ({"max_depth": "auto"}, {"leaf": "auto"}):
-        with pytest.raises(ValueError, match=r"^(max_depth|leaf) must be"):
-            dgtrees.DGTForestClassifier(**wrong).fit(X, y)
-
-
 # Classes and their weights
 
 

@@ -215,7 +215,10 @@ def test_shapes_of_apply_and_decision_path_are_scikit_learns():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1, got 0"),
+        (
+            {"n_estimators": 0},
+            "n_estimators must be a whole number of at least 1, or 'auto', got 0",
+        ),
         ({"max_samples": 1.5}, "max_samples must be a share of the rows above 0 and at most 1"),
         ({"oob_score": True, "bootstrap": False}, "oob_score=True needs bootstrap=True"),
         ({"max_depth": -1}, "max_depth must be a whole number"),

@@ -49,7 +49,8 @@ def test_defaults_that_differ_between_tasks():
         None,
         "auto",
     )
-    assert (DGTForestClassifier().max_depth, DGTForestRegressor().max_depth) == (8, 6)
+    heights = DGTForestClassifier()._default_height, DGTForestRegressor()._default_height
+    assert heights == (8, 6)
 
 
 @pytest.mark.parametrize("kind", ALL)

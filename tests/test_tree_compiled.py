@@ -196,6 +196,8 @@ for rows, y, model in (
     (X, classes, dgtrees.DGTClassifier(3, refine="polish", **short)),
     (X, classes, dgtrees.DGTForestClassifier(3, max_depth=3, **short)),
     (X, values, dgtrees.DGTForestRegressor(3, max_depth=3, **short)),
+    (X, classes, dgtrees.DGTForestClassifier(3, random_state=1)),
+    (X, values, dgtrees.DGTForestRegressor(3, random_state=1)),
     (X, classes, dgtrees.DGTBoostingClassifier(4, random_state=1)),
     (X, np.arange(70) % 7, dgtrees.DGTBoostingClassifier(4, random_state=1)),
     (X, values, dgtrees.DGTBoostingRegressor(4, monotonic=[1] + [0] * (X.shape[1] - 1))),
@@ -238,7 +240,7 @@ def test_after_a_warmup_nothing_is_left_to_compile(package, tmp_path):
     names = {path.name.partition("-")[0] for path in cache.rglob("*.nbi")}
     listed = "from dgtrees.tree import *; from dgtrees.tree import online\n"
     listed += "from dgtrees.paper.baselines import _forest_bandit\n"
-    listed += "from dgtrees.learn import boosting, descent\n"
+    listed += "from dgtrees.learn import boosting, descent, members\n"
     listed += "from dgtrees.tree.compiled import FUNCTIONS\n"
     listed += "print(*(f'{f.__module__.split(chr(46))[-1]}.{f.__name__}' for f in FUNCTIONS))"
     assert set(run(listed, package)[0]) == names

@@ -19,8 +19,6 @@ from dgtrees.errors import Problems
 
 __all__ = ["fit"]
 
-_TREES = 30
-
 
 def fit(
     train: Annotated[
@@ -65,7 +63,7 @@ def fit(
         int | None, typer.Option(help="Train a forest of so many trees, not one tree.")
     ] = None,
     forest: Annotated[
-        bool, typer.Option("--forest", help="Train a forest of 30 trees: --trees 30.")
+        bool, typer.Option("--forest", help="Train a forest, of 100 trees unless --trees says so.")
     ] = False,
     boost: Annotated[
         bool, typer.Option("--boost", help="Train a boosted sum of small trees, not one tree.")
@@ -127,10 +125,9 @@ def fit(
     if max_depth is not None:
         parameters["max_depth"] = max_depth
     sharded = workers is not None or checkpoint is not None or Path(train).is_dir()
-    if forest and trees is None:
-        trees = _TREES
+    forest = forest or trees is not None
     if boost:
-        problems.require(trees is None, "--boost is no forest: leave out --trees and --forest")
+        problems.require(not forest, "--boost is no forest: leave out --trees and --forest")
         problems.require(
             not (stream or sharded),
             "--boost needs all rows in memory: leave out --stream and --workers",
@@ -140,22 +137,22 @@ def fit(
         parameters |= {"n_jobs": jobs}
         if max_leaves is not None:
             parameters["max_leaves"] = max_leaves
-    elif trees is not None:
+    elif forest:
         problems.require(
             not (stream or sharded),
-            "--trees needs all rows in memory: leave out --stream and --workers",
+            f"{'--forest' if trees is None else '--trees'} needs all rows in memory: leave out "
+            "--stream and --workers",
         )
-        problems.require(trees >= 1, f"--trees must be at least 1, got {trees}")
+        problems.require(trees is None or trees >= 1, f"--trees must be at least 1, got {trees}")
         problems.require(
             parameters.pop("validation_fraction") is None,
             "--validation-fraction is for one tree: leave it out, a forest is judged by the "
             "rows its trees have not drawn",
         )
         o.check_backend(backend, problems)
-        parameters |= {"n_estimators": trees, "n_jobs": jobs, "oob_score": True}
-        if leaf == "auto":
-            parameters["leaf"] = "constant"
-        problems.require(max_leaves is None, "--max-leaves is for one tree: leave it out")
+        number = "auto" if trees is None else trees
+        parameters |= {"n_estimators": number, "n_jobs": jobs, "oob_score": True}
+        parameters["max_leaves"] = max_leaves
     else:
         parameters |= {"max_leaves": max_leaves, "n_jobs": jobs}
         problems.require(
@@ -164,7 +161,7 @@ def fit(
     own = {"classification": {"class_weight": class_weight}, "regression": {"loss": loss}}
     started = time.perf_counter()
     silent = quiet or json
-    kind = "Boosting" if boost else "" if trees is None else "Forest"
+    kind = "Boosting" if boost else "Forest" if forest else ""
     job = Job(
         train, val, parameters, own, target, task, weight, columns, reading, passes, silent, kind
     )
@@ -198,7 +195,7 @@ def fit(
 def _size(model: Any) -> dict[str, int]:
     if not model.model_.alone:
         forest = model.forest_
-        rounds = {"rounds": model.n_iter_} if forest.combine == "sum" else {}
+        rounds = {"rounds": model.n_iter_} if hasattr(model, "staged_predict") else {}
         return {"trees": len(forest), "leaves": forest.n_leaves, "depth": forest.depth, **rounds}
     return {
         "leaves": model.get_n_leaves(),
@@ -212,7 +209,7 @@ def _summary(result: dict[str, Any]) -> str:
     lines = [
         f"learnt from {result['rows']:,} rows, {result['features']} columns, {what}, in "
         f"{result['seconds']:.1f} s",
-        *([f"chosen on held-out rows: {result['chosen']}"] if "chosen" in result else []),
+        *([f"chosen on {_judges(result)} rows: {result['chosen']}"] if "chosen" in result else []),
         f"{_kind(result)} of depth {result['depth']} with {_leaves(result['leaves'])}: "
         f"{result['model']}",
     ]
@@ -222,6 +219,10 @@ def _summary(result: dict[str, Any]) -> str:
         if key in result:
             lines.insert(-1, f"{where} {name}: {said(result[key])}")
     return "\n".join(lines)
+
+
+def _judges(result: dict[str, Any]) -> str:
+    return "out-of-bag" if "trees" in result else "held-out"
 
 
 def _leaves(count: int) -> str:
@@ -260,12 +261,14 @@ def _own_validation(model: Any, table: Any) -> dict[str, Any]:
     if hasattr(model, "staged_predict"):
         return _held_out(model)
     if not model.model_.alone:
+        chosen = {"chosen": str(model.chosen_.plan)} if hasattr(model, "chosen_") else {}
         if model._task == "classification":
-            return {"out_of_bag_accuracy": model.oob_score_}
+            return {**chosen, "out_of_bag_accuracy": model.oob_score_}
         error = model.oob_prediction_ - table.y
         known = ~np.isnan(error)
         weight = None if table.weight is None else table.weight[known]
-        return {"out_of_bag_rmse": float(np.sqrt(np.average(error[known] ** 2, weights=weight)))}
+        rmse = float(np.sqrt(np.average(error[known] ** 2, weights=weight)))
+        return {**chosen, "out_of_bag_rmse": rmse}
     if hasattr(model, "chosen_"):
         loss = model.chosen_.score(model.chosen_.plan)
         judged = {"held_out_log_loss": loss} if model._n_classes else {"held_out_r2": 1.0 - loss}

@@ -28,7 +28,7 @@ def warmup(json: o.Json = False, quiet: o.Quiet = False) -> None:
 
     Afterwards the first fit, prediction or decision of a process takes no longer than the next.
     """
-    from dgtrees.learn import boosting, descent  # noqa: F401
+    from dgtrees.learn import boosting, descent, members  # noqa: F401
     from dgtrees.paper.baselines import _forest_bandit  # noqa: F401
     from dgtrees.tree import compiled, online, routing  # noqa: F401
 
@@ -80,6 +80,7 @@ def kinds() -> Iterator[Callable[[], Any]]:
     for forest in (dgtrees.DGTForestClassifier, dgtrees.DGTForestRegressor):
         for leaf in ("constant", "linear"):
             yield partial(_fit, forest(2, max_depth=2, leaf=leaf, max_epochs=1, random_state=0))
+        yield partial(_fit, forest(2, random_state=0))
     for boosting in (dgtrees.DGTBoostingClassifier, dgtrees.DGTBoostingRegressor):
         for linear in (False, True):
             yield partial(_fit, boosting(2, linear=linear, random_state=0))

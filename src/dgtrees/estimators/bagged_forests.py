@@ -26,14 +26,20 @@ _VOTING = {"hard": "vote", "soft": "softmax"}
 
 @dataclass(eq=False, repr=False)
 class DGTForestClassifier(ClassTarget, ForestEstimator):
-    """A forest of hard oblique trees for classification, each trained on a bootstrap sample.
+    """A forest of hard oblique trees for classification, each of a bootstrap sample.
+
+    By default what the trees are, is chosen once, on rows that a few trial trees have not seen:
+    deep trees whose nodes split by the best of some columns and directions, drawn at random.
 
     Parameters
     ----------
-    n_estimators : int, default 30
-        Number of trees.
-    max_depth : int, default 8
-        Height of every tree.
+    n_estimators : int or "auto", default "auto"
+        Number of trees; "auto" is 100, and 30 where they are trained by gradient descent.
+    max_depth : int or "auto", default "auto"
+        Height of trees that are trained by gradient descent; with "auto" trees are grown, or, where
+        a parameter says how to train, of height 8.
+    max_leaves : int, optional
+        Most leaves of a tree, with max_depth="auto".
     voting : {"hard", "soft"}, default "soft"
         "soft" averages the trees' class probabilities; with "hard" each tree has one vote, as in
         the paper, and `predict_proba` is the share of votes.
@@ -43,10 +49,10 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
         False trains every tree on all rows; they then differ by their random starts only.
     oob_score : bool, default False
         Judge the forest by rows that trees have not seen.
-    leaf, recipe, n_layers, hidden, loss, class_weight
-        As in `DGTClassifier`, for every tree.
-    max_epochs, batch_size, learning_rate, l1, l2 : optional
-        As in `DGTClassifier`, for every tree.
+    class_weight
+        As in `DGTClassifier`.
+    leaf, recipe, n_layers, hidden, loss, max_epochs, batch_size, learning_rate, l1, l2 : optional
+        As in `DGTClassifier`, for every tree that is trained by gradient descent.
     n_jobs : int, optional
         Trees trained at the same time, -1 for as many as there are cores. The active joblib
         backend does it (processes, Ray, Dask); the forest is the same whichever it is.
@@ -63,6 +69,8 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
     ----------
     forest_ : ObliqueForest
         The trees (`forest_.trees`), on unscaled features.
+    chosen_ : MemberChoice
+        What the trees could have been, and the out-of-bag error of each; print it.
     classes_ : ndarray of shape (classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -89,6 +97,7 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
     _: KW_ONLY
     voting: str = "soft"
     class_weight: str | Mapping[Any, float] | None = None
+    _default_height = 8
 
     def _checked_recipe(self) -> Recipe:
         if self.voting not in _VOTING:
@@ -116,22 +125,32 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
 
 @dataclass(eq=False, repr=False)
 class DGTForestRegressor(ValueTarget, ForestEstimator):
-    """A forest of hard oblique trees for regression, each trained on a bootstrap sample.
+    """A forest of hard oblique trees for regression, each of a bootstrap sample.
+
+    By default what the trees are, is chosen once, on rows that a few trial trees have not seen:
+    deep trees whose nodes split by the best of some columns and directions, drawn at random, alone
+    or beside linear functions.
 
     Parameters
     ----------
-    n_estimators : int, default 30
-        Number of trees; their mean is the prediction.
-    max_depth : int, default 6
-        Height of every tree.
+    n_estimators : int or "auto", default "auto"
+        Number of trees, whose mean is the prediction; "auto" is 100, and 30 where they are trained
+        by gradient descent.
+    max_depth : int or "auto", default "auto"
+        Height of trees that are trained by gradient descent; with "auto" trees are grown, or, where
+        a parameter says how to train, of height 6.
+    max_leaves : int, optional
+        Most leaves of a tree, with max_depth="auto".
     max_samples : float, default 1.0
         Rows drawn, with replacement, for each tree, as a share of the rows there are.
     bootstrap : bool, default True
         False trains every tree on all rows; they then differ by their random starts only.
     oob_score : bool, default False
         Judge the forest by rows that trees have not seen.
-    leaf, loss, recipe, n_layers, hidden, max_epochs, batch_size, learning_rate, l1, l2
-        As in `DGTRegressor`, for every tree.
+    leaf : {"auto", "constant", "linear"}, default "auto"
+        Whether grown trees stand beside linear functions; of trained trees, what leaves hold.
+    loss, recipe, n_layers, hidden, max_epochs, batch_size, learning_rate, l1, l2
+        As in `DGTRegressor`, for every tree that is trained by gradient descent.
     n_jobs : int, optional
         Trees trained at the same time, -1 for as many as there are cores. The active joblib
         backend does it (processes, Ray, Dask); the forest is the same whichever it is.
@@ -147,7 +166,10 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
     Attributes
     ----------
     forest_ : ObliqueForest
-        The trees (`forest_.trees`), on unscaled features and targets.
+        The trees (`forest_.trees`), on unscaled features and targets, and `forest_.base`, the
+        linear function that is added to their sum, where there is one.
+    chosen_ : MemberChoice
+        What the trees could have been, and the out-of-bag error of each; print it.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, when X had names.
@@ -171,7 +193,7 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
     True
     """
 
-    max_depth: int = 6
+    _default_height = 6
 
     def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:
         if self.oob_score:
@@ -210,8 +232,10 @@ class DGTForestRegressor(ValueTarget, ForestEstimator):
                 "bootstrap=True, more trees, or smaller sample weights (100 is 100 rows)"
             )
         rows = self._rows_to_predict(X)
-        by_tree = self.forest_.outputs_by_tree(rows)
-        half = self._intervals.half_width(by_tree.std(axis=0, ddof=1), float(coverage))
+        spread = self.forest_.outputs_by_tree(rows).std(axis=0, ddof=1)
+        if self.forest_.combine == "sum":  # where a tree says its part of the mean
+            spread = spread * len(self.forest_)
+        half = self._intervals.half_width(spread, float(coverage))
         center = self.forest_.predict(rows)
         interval = np.stack([center - half, center + half], axis=-1)
         return interval[:, 0] if self._answer.single_output else interval

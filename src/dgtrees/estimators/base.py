@@ -32,7 +32,7 @@ from dgtrees.learn.tries import best_of_tries
 from dgtrees.model.model import Model
 from dgtrees.tables.examples import Examples
 
-__all__ = ["DGTEstimator"]
+__all__ = ["DGTEstimator", "reach"]
 
 
 class DGTEstimator(TreeParameters, SingleTree):
@@ -133,7 +133,7 @@ class DGTEstimator(TreeParameters, SingleTree):
         leaf_rows = made.tree.visits(made.tails.bend(train.X), rows)[1]
         self._encoder = self._encoder.bending(made.tails.center, made.tails.spread)
         if made.tree.mixes:
-            self._encoder = self._encoder.reaching(*_reach(train.X))
+            self._encoder = self._encoder.reaching(*reach(train.X))
         epochs = made.choice.plan.epochs
         self._deliver(made.tree, made.importance, made.scale, leaf_rows, {}, epochs, None)
         self.chosen_ = made.choice
@@ -253,7 +253,7 @@ class DGTEstimator(TreeParameters, SingleTree):
         return (EpochTasks(self, n_epochs, so_far),)
 
 
-def _reach(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def reach(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """As far as training can speak of: its range, and once more its width on both sides.
 
     Where columns are added up, one value that is far off would decide alone.

@@ -57,10 +57,11 @@ class TreeParameters(TrainingParameters):
 class ForestParameters(TrainingParameters):
     """What the trees of a forest are, and which rows each of them sees."""
 
-    n_estimators: int = 30
-    max_depth: int = 8
+    n_estimators: int | Literal["auto"] = "auto"
+    max_depth: int | Literal["auto"] = "auto"
     _: KW_ONLY
+    max_leaves: int | None = None
     max_samples: float = 1.0
     bootstrap: bool = True
     oob_score: bool = False
-    leaf: str = "constant"
+    leaf: str = "auto"

@@ -1,6 +1,7 @@
 """What DGTForestClassifier and DGTForestRegressor share: bagging, out-of-bag rows.
 
-Every tree is trained on its own bootstrap sample (`learn.bagged_tree`), in parallel through joblib
+Every tree has its own bootstrap sample, on which it is grown by a plan that is chosen once
+(`learn.members`) or trained by gradient descent (`learn.bagged_tree`), in parallel through joblib
 (`parallel`); the finished trees answer together as a `Model`. What a target is, is
 `target_types`' part, as for single trees.
 """
@@ -16,31 +17,44 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from dgtrees.estimators.callbacks import progress_bar
+from dgtrees.estimators.base import reach
+from dgtrees.estimators.callbacks import tell
 from dgtrees.estimators.constructors import ForestParameters
 from dgtrees.estimators.delegation import ModelEstimator
+from dgtrees.estimators.forest_growth import choose_plan, grow_all
 from dgtrees.estimators.log_copies import add_log_copies
-from dgtrees.estimators.parallel import run
-from dgtrees.estimators.parameters import check_size, checked_recipe, unchanged_on_error
+from dgtrees.estimators.out_of_bag import ask_unseen, rows_of_leaves, together, tree_seed
+from dgtrees.estimators.parameters import (
+    RECIPE_OVERRIDES,
+    check_size,
+    checked_recipe,
+    unchanged_on_error,
+)
 from dgtrees.estimators.prediction_intervals import Intervals
 from dgtrees.learn.bagged_tree import Growing, grow
+from dgtrees.learn.member_choice import MemberChoice
+from dgtrees.learn.members import Member, MemberRows, grow_member
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.scaling import moments
 from dgtrees.model.model import Model, forest_of
-from dgtrees.tables.examples import Examples, bootstrap, hash_rows
+from dgtrees.tables.examples import Examples, hash_rows
 from dgtrees.tree.forest import ObliqueForest
-from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["ForestEstimator"]
+
+_GROWN_TREES, _TRAINED_TREES = 100, 30
+"""Trees of "auto": grown ones are made in milliseconds, and trained ones are better each."""
 
 
 class ForestEstimator(ForestParameters, ModelEstimator):
     """Base of the forests; subclasses say what a target is and how trees are combined."""
 
     _task: str
+    _default_height: int
     _intervals: Intervals | None = None
-    _total_importances: np.ndarray
+    _members: list[Member]
     _seed: int
+    chosen_: MemberChoice
 
     def _held_out_share(self, rows: int) -> float | None:
         return None  # rows that a tree has not drawn are held out anyway
@@ -104,44 +118,53 @@ class ForestEstimator(ForestParameters, ModelEstimator):
         train, validation, seed = self._training_rows(
             X, y, sample_weight, X_val, y_val, sample_weight_val
         )
-        told = add_log_copies(self._encoder, recipe, train, validation)
-        self._encoder, train, validation = told
-        check_size(self.max_depth, self.leaf, train.X.shape[1], self._outputs_per_leaf)
-        growing = self._growing(recipe)
-        grown_from = _content(train), growing, repr(getattr(self, "class_weight", None))
-        trees: list[ObliqueTree] = []
-        importances = np.zeros(self.n_features_in_)
+        if not self._chooses:
+            told = add_log_copies(self._encoder, recipe, train, validation)
+            self._encoder, train, validation = told
+        grown_from = self._identity(train, recipe)
+        members: list[Member] = []
         if self.warm_start and hasattr(self, "forest_"):
             self._check_kept(grown_from)
-            trees, seed = list(self.forest_.trees), self._seed
-            importances = self._total_importances.copy()
+            members, seed = list(self._members), self._seed
+        else:
+            self.__dict__.pop("chosen_", None)
         for name in ("oob_score_", "oob_prediction_", "oob_decision_function_", "_intervals"):
             self.__dict__.pop(name, None)  # they judged another forest
-        numbers = list(range(len(trees), self.n_estimators))
-        grown = self._grown(train, validation, growing, numbers, seed)
-        for tree, importance in grown:
-            trees.append(self._without_weights(tree))
-            np.add.at(importances, self._encoder.source, importance)
-        self._seed, self._grown_from = seed, grown_from
-        self._total_importances = importances
+        seeds = [tree_seed(seed, number) for number in range(self._n_trees)]
+        grow = self._grow_chosen if self._chooses else self._train
+        for member in grow(train, validation, recipe, seeds, len(members)):
+            members.append(replace(member, tree=self._without_weights(member.tree)))
+        self._seed, self._grown_from, self._members = seed, grown_from, members
         if self.bootstrap:
-            self._look_out_of_bag(train, forest_of(trees, self._answer, self._combine))
+            self._look_out_of_bag(train, members, seeds)
+        self._deliver(train, members, recipe)
+
+    def _deliver(self, train: Examples, members: list[Member], recipe: Recipe) -> None:
+        """End the fit with the model."""
+        trees, combine, base = together(members, self._combine)
+        importances = np.zeros(self.n_features_in_)
+        for member in members:
+            np.add.at(importances, self._encoder.source, member.importance)
         _, scale = moments(train.X, train.weight, recipe.scaling)
+        if self._chooses and (base is not None or any(tree.mixes for tree in trees)):
+            self._encoder = self._encoder.reaching(*reach(train.X))
         total = importances.sum()
         self.model_ = self._finished(
             trees,
-            self._combine,
+            combine,
+            base=base,
             importance=importances / total if total > 0 else importances,
             scale=np.where(scale > 0, scale, 1.0),
-            leaf_rows=[tree.visits(train.X, train.weight)[1] for tree in trees],
+            leaf_rows=[rows_of_leaves(tree, train) for tree in trees],
             oob_score=vars(self).get("oob_score_"),
         )
 
     def _checked_recipe(self) -> Recipe:
         recipe = checked_recipe(self, self._task)
-        if not _whole(self.n_estimators) or self.n_estimators < 1:
+        trees = self.n_estimators
+        if not (isinstance(trees, str) and trees == "auto") and not (_whole(trees) and trees >= 1):
             raise ValueError(
-                f"n_estimators must be a whole number of at least 1, got {self.n_estimators!r}"
+                f"n_estimators must be a whole number of at least 1, or 'auto', got {trees!r}"
             )
         share = self.max_samples
         if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) <= 1:
@@ -154,17 +177,43 @@ class ForestEstimator(ForestParameters, ModelEstimator):
             )
         return replace(recipe, tries=1)
 
-    def _growing(self, recipe: Recipe) -> Growing:
-        share = float(self.max_samples) if self.bootstrap else None
-        return Growing(int(self.max_depth), self.leaf, recipe, self._n_classes, share)
+    @property
+    def _chooses(self) -> bool:
+        """Whether what the trees are, is chosen; whoever says how to train means trained trees."""
+        return (
+            self.max_depth == "auto"
+            and self.recipe == "default"
+            and all(getattr(self, name, None) is None for name in RECIPE_OVERRIDES)
+        )
+
+    @property
+    def _n_trees(self) -> int:
+        if self.n_estimators != "auto":
+            return int(self.n_estimators)
+        return _GROWN_TREES if self._chooses else _TRAINED_TREES
+
+    @property
+    def _shown(self) -> str | None:
+        """Name on the progress bar, if there is one."""
+        return type(self).__name__ if self.verbose else None
+
+    @property
+    def _share(self) -> float | None:
+        """Share of the rows that a tree draws; None gives all of them to every tree."""
+        return float(self.max_samples) if self.bootstrap else None
+
+    def _identity(self, train: Examples, recipe: Recipe) -> tuple:
+        """Rows and parameters that trees of one forest have in common."""
+        shape = self.max_depth, self.max_leaves, self.leaf, self._share, self._chooses
+        return _content(train), shape, recipe, repr(getattr(self, "class_weight", None))
 
     def _check_kept(self, grown_from: tuple) -> None:
         """Refuse to add trees that would not belong to the same forest."""
         have = len(self.forest_)
-        if self.n_estimators < have:
+        if self._n_trees < have:
             raise ValueError(
                 f"with warm_start n_estimators must not fall below the {have} trees there are, got "
-                f"{self.n_estimators}: set it higher, or warm_start=False"
+                f"{self._n_trees}: set it higher, or warm_start=False"
             )
         before = getattr(self, "_grown_from", (None,))
         if grown_from[0] != before[0]:
@@ -177,7 +226,7 @@ class ForestEstimator(ForestParameters, ModelEstimator):
                 "warm_start adds trees of the same kind, and a parameter of theirs has been "
                 "changed: change it back, or fit with warm_start=False"
             )
-        if self.n_estimators == have:
+        if self._n_trees == have:
             warnings.warn(
                 f"warm_start with n_estimators={have}, which there are already: nothing was "
                 "trained; raise n_estimators to add trees",
@@ -185,47 +234,57 @@ class ForestEstimator(ForestParameters, ModelEstimator):
                 stacklevel=4,
             )
 
-    def _grown(
+    # Two kinds of trees
+
+    def _grow_chosen(
         self,
         train: Examples,
         validation: Examples | None,
-        growing: Growing,
-        numbers: list[int],
-        seed: int,
-    ) -> list[tuple[ObliqueTree, np.ndarray]]:
+        recipe: Recipe,
+        seeds: list[int],
+        have: int,
+    ) -> list[Member]:
+        """Grow what is missing by the plan chosen, after choosing it if nobody has."""
+        rows = MemberRows(train, self._row_factors(train.y, train.weight), self._n_classes)
+        if not hasattr(self, "chosen_"):
+            given = self.leaf, self.max_leaves, seeds[0], self.n_jobs
+            self.chosen_ = choose_plan(rows, validation, *given)
+            if self.verbose:
+                tell(str(self.chosen_))
+        shared = rows, self.chosen_.plan, self._share, self.max_leaves
+        return grow_all(grow_member, shared, seeds[have:], self.n_jobs, self._shown)
+
+    def _train(
+        self,
+        train: Examples,
+        validation: Examples | None,
+        recipe: Recipe,
+        seeds: list[int],
+        have: int,
+    ) -> list[Member]:
+        """Train what is missing by gradient descent: complete trees of one height."""
+        automatic = self.max_depth == "auto"
+        height = self._default_height if automatic else int(self.max_depth)
+        if automatic and self.max_leaves is not None:
+            height = min(height, int(self.max_leaves).bit_length() - 1)
+        leaf = "constant" if self.leaf == "auto" else self.leaf
+        check_size(height, leaf, train.X.shape[1], self._outputs_per_leaf)
+        growing = Growing(height, leaf, recipe, self._n_classes, self._share)
         emphasis = self._row_factors(train.y, train.weight)
         # Sent to every worker: without the numbers of the table's rows, which only we need.
-        shared = (replace(train, number=None), emphasis, validation, growing)
-        seeds = [_tree_seed(seed, number) for number in numbers]
-        with progress_bar(bool(self.verbose), type(self).__name__, "tree") as bars:
-
-            def report(done: int) -> None:
-                for bar in bars:
-                    bar(done, len(numbers), {})
-
-            return run(grow, shared, seeds, self.n_jobs, report)
+        shared = replace(train, number=None), emphasis, validation, growing
+        return grow_all(grow, shared, seeds[have:], self.n_jobs, self._shown)
 
     # Rows that a tree has not seen
 
-    def _look_out_of_bag(self, train: Examples, forest: ObliqueForest) -> None:
+    def _look_out_of_bag(self, train: Examples, members: list[Member], seeds: list[int]) -> None:
         """Ask every tree about the rows that it was not trained on."""
-        rows = (len(train.X), self._outputs_per_leaf)
-        # Welford's running mean and sum of squares: targets may be far from 0.
-        mean, squares, asked = np.zeros(rows), np.zeros(rows), np.zeros((rows[0], 1))
-        for number, tree in enumerate(forest.trees):
-            seed = _tree_seed(self._seed, number)
-            unseen = np.flatnonzero(bootstrap(train.weight, self.max_samples, seed) == 0)
-            outputs = forest.said_by(tree, train.X[unseen])
-            asked[unseen] += 1
-            step = outputs - mean[unseen]
-            mean[unseen] += step / asked[unseen]
-            squares[unseen] += step * (outputs - mean[unseen])
-        mean[asked[:, 0] == 0] = np.nan
-        squares[asked[:, 0] < 2] = np.nan
-        spread = np.sqrt(squares / np.maximum(asked - 1, 1))
+        forest = forest_of([member.tree for member in members], self._answer, self._combine)
+        bounds = getattr(self._answer, "bounds", None)
+        mean, spread = ask_unseen(members, forest, train, float(self.max_samples), seeds, bounds)
         if self.oob_score and np.isnan(mean).all():
             warnings.warn(
-                f"oob_score is NaN: {self.n_estimators} trees have seen all {rows[0]} rows; train "
+                f"oob_score is NaN: {len(members)} trees have seen all {len(mean)} rows; train "
                 "more trees, lower max_samples, or scale sample_weight down (a weight of 100 is "
                 "100 rows)",
                 UserWarning,
@@ -270,11 +329,6 @@ class ForestEstimator(ForestParameters, ModelEstimator):
 
 def _whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _tree_seed(seed: int, number: int) -> int:
-    """Seed of one tree, whichever worker trains it and however many others there are."""
-    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0] >> 1)
 
 
 def _content(train: Examples) -> int:

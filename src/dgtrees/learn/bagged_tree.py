@@ -1,4 +1,4 @@
-"""One tree of a forest: a bootstrap sample in, a finished tree out."""
+"""One tree of a forest, trained by gradient descent: a bootstrap sample in, a finished tree out."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dgtrees.learn.members import Member
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.trainer import Trainer
 from dgtrees.tables.examples import Examples, bootstrap
-from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["Growing", "grow"]
 
@@ -34,8 +34,8 @@ def grow(
     validation: Examples | None,
     growing: Growing,
     seed: int,
-) -> tuple[ObliqueTree, np.ndarray]:
-    """Train a tree on the bootstrap sample of `seed`; the tree and its importances (d,).
+) -> Member:
+    """Train a tree on the bootstrap sample of `seed`.
 
     `emphasis` (rows,) multiplies the weights of the rows that were drawn, for class weights.
     """
@@ -60,4 +60,4 @@ def grow(
         seed=seed,
     )
     trainer.fit(sample, validation)
-    return trainer.finish(sample, validation)
+    return Member(*trainer.finish(sample, validation))

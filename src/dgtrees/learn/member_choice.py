@@ -1,0 +1,203 @@
+"""What the members of a forest are, chosen once: by rows that a few trial trees have not seen.
+
+A plan is judged by the squared error (of class shares: Brier's score) that a forest of very many
+such trees would have. That of few trees is larger by their scatter, which company takes away; the
+mean product of the errors of two different trees, on a row that neither has seen, has no such part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.special import softmax
+
+from dgtrees.learn.linear import PENALTIES, linear_models
+from dgtrees.learn.members import MemberPlan, MemberRows, draw, grow_standard
+from dgtrees.learn.threads import one_thread
+
+__all__ = ["MemberChoice", "PairErrors", "Trial", "choose_members", "first_plans", "try_member"]
+
+_TRIALS, _MORE_TRIALS, _FEW_ROWS = 20, 40, 1000
+"""Trees per plan, and more where rows are fewer than so many."""
+
+_LARGER_LEAVES = (3, 10)
+_MOST_WIDTH = 32
+_WIDE = 500
+"""Columns beyond which linear functions are not tried: they would take longer than the trees."""
+
+_SHARE = 1.0
+"""Rows that a trial tree draws."""
+
+
+@dataclass
+class MemberChoice:
+    """What was tried, its error on rows that trial trees had not seen, and what was kept."""
+
+    errors: dict[MemberPlan, float] = field(default_factory=dict)
+    plan: MemberPlan = field(default_factory=lambda: MemberPlan(1))
+
+    def __str__(self) -> str:
+        """What was tried, the best first, one per line."""
+        lines = ["out-of-bag error   what"]
+        for plan in sorted(self.errors, key=lambda plan: self.errors[plan]):
+            kept = "  <- kept" if plan == self.plan else ""
+            lines.append(f"{self.errors[plan]:16.5f}   {plan}{kept}")
+        return "\n".join(lines)
+
+    def best(self, plans: list[MemberPlan]) -> MemberPlan:
+        """Of equals the first."""
+        return min(plans, key=lambda plan: self.errors[plan])
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What trial trees have in common: rows, and held-out ones to judge by, if there are any."""
+
+    rows: MemberRows
+    max_leaves: int | None
+    held: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    """Standardised rows, targets and weights."""
+
+
+class PairErrors:
+    """Mean product of the errors of two trees, from what one tree after the other says.
+
+    >>> errors = PairErrors(np.zeros((1, 1)))
+    >>> for said in (1.0, 3.0):
+    ...     errors.add(np.array([0]), np.array([[said]]))
+    >>> errors.mean(np.ones(1))
+    3.0
+    """
+
+    def __init__(self, target: np.ndarray) -> None:
+        self._target = target
+        self._sum, self._squares = np.zeros(target.shape), np.zeros(len(target))
+        self._count = np.zeros(len(target))
+
+    def add(self, rows: np.ndarray, outputs: np.ndarray) -> None:
+        """What a tree says of rows that it has not seen."""
+        error = outputs - self._target[rows]
+        self._sum[rows] += error
+        self._squares[rows] += np.square(error).sum(axis=1)
+        self._count[rows] += 1
+
+    def mean(self, weight: np.ndarray) -> float:
+        """Over all pairs of trees and rows unseen by both; infinite where there are none."""
+        some = np.flatnonzero((self._count > 1) & (weight > 0))
+        if not some.size:
+            return np.inf
+        # All pairs count the same, so that rows of few pairs, which tell little, count little.
+        pairs = self._count[some] * (self._count[some] - 1)
+        products = np.square(self._sum[some]).sum(axis=1) - self._squares[some]
+        return float((weight[some] @ products) / (weight[some] @ pairs))
+
+
+def try_member(trial: Trial, task: tuple[MemberPlan, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Grow a trial tree; rows that it has not seen, and what it says of them, kept in range."""
+    plan, seed = task
+    rows = trial.rows
+    mass = draw(rows, _SHARE, seed)
+    with one_thread():
+        tree, _, linear = grow_standard(rows, plan, mass, trial.max_leaves, seed)
+        unseen = np.flatnonzero(mass == 0) if trial.held is None else np.arange(len(trial.held[0]))
+        X = rows.X[unseen] if trial.held is None else trial.held[0]
+        outputs = tree.predict(X, n_threads=1)
+        if rows.n_classes:
+            return unseen, softmax(outputs, axis=1)
+        if linear is not None:
+            outputs = outputs + linear.predict(X.astype(np.float64))
+    return unseen, np.clip(outputs, rows.target.min(axis=0), rows.target.max(axis=0))
+
+
+def first_plans(d: int, classification: bool, penalties: list[float | None]) -> list[MemberPlan]:
+    """Plans that every forest tries: columns alone, and with directions of few or more columns."""
+    root, half, most = max(1, int(np.sqrt(d))), (d + 1) // 2, min(d, _MOST_WIDTH)
+    if classification:
+        plans = [MemberPlan(root), MemberPlan(min(d, 2 * root))]
+        oblique = [MemberPlan(half, 4, 2), MemberPlan(root, 8, 4), MemberPlan(root, 8, most)]
+    else:
+        plans = [MemberPlan(max(1, 2 * d // 3))]
+        oblique = [MemberPlan(half, 4, 2), MemberPlan(half, 6, most)]
+    if d > 1:
+        plans += [replace(plan, width=min(plan.width, d)) for plan in oblique]
+    every = [replace(plan, penalty=penalty) for penalty in penalties for plan in plans]
+    return list(dict.fromkeys(every))
+
+
+def choose_members(
+    trial: Trial,
+    leaf: str,
+    seeds: Callable[[int], list[int]],
+    run: Callable[[list[tuple[MemberPlan, int]]], list[tuple[np.ndarray, np.ndarray]]],
+) -> MemberChoice:
+    """Find the plan for a forest; see the module docstring.
+
+    Parameters
+    ----------
+    leaf : "auto", "constant" or "linear"
+        Whether trees may, or must, stand beside linear functions.
+    seeds : callable(number)
+        Seeds of so many trial trees.
+    run : callable
+        `try_member` of many tasks, in order.
+    """
+    rows, choice = trial.rows, MemberChoice()
+    numbers = seeds(_MORE_TRIALS if len(rows) < _FEW_ROWS else _TRIALS)
+    target, weight = rows.target, _weight(rows)
+    if trial.held is not None:
+        _, target, weight = trial.held
+
+    def judge(plans: list[MemberPlan]) -> None:
+        said = run([(plan, seed) for plan in plans for seed in numbers])
+        for at, plan in enumerate(plans):
+            errors = PairErrors(target)
+            for unseen, outputs in said[at * len(numbers) : (at + 1) * len(numbers)]:
+                errors.add(unseen, outputs)
+            choice.errors[plan] = errors.mean(weight)
+
+    penalties: list[float | None] = [None]
+    if not rows.n_classes and (leaf == "linear" or (leaf == "auto" and rows.width <= _WIDE)):
+        found = _best_penalty(trial, numbers)
+        penalties = [found] if leaf == "linear" else [None, found]
+    judge(first_plans(rows.width, rows.n_classes > 0, penalties))
+    best = choice.best(list(choice.errors))
+    more = [replace(best, columns=rows.width), replace(best, min_rows=_LARGER_LEAVES[0])]
+    judge([plan for plan in more if plan not in choice.errors])
+    best = choice.best(list(choice.errors))
+    for least in _LARGER_LEAVES:
+        larger = replace(best, min_rows=least)
+        if larger not in choice.errors:
+            judge([larger])
+        if choice.errors[larger] >= choice.errors[best]:
+            break
+        best = larger
+    choice.plan = choice.best(list(choice.errors))
+    return choice
+
+
+def _weight(rows: MemberRows) -> np.ndarray:
+    return rows.weight if rows.emphasis is None else rows.weight * rows.emphasis
+
+
+def _best_penalty(trial: Trial, seeds: list[int]) -> float:
+    """The penalty of bagged linear functions without any trees."""
+    rows = trial.rows
+    X = rows.X.astype(np.float64)
+    held = None if trial.held is None else trial.held[0].astype(np.float64)
+    target, weight = rows.target, _weight(rows)
+    if trial.held is not None:
+        _, target, weight = trial.held
+    errors = [PairErrors(target) for _ in PENALTIES]
+    low, high = rows.target.min(axis=0), rows.target.max(axis=0)
+    with one_thread():
+        for seed in seeds:
+            mass = draw(rows, _SHARE, seed)
+            drawn = np.flatnonzero(mass)
+            unseen = np.flatnonzero(mass == 0) if held is None else np.arange(len(held))
+            judged = X[unseen] if held is None else held
+            models = linear_models(X[drawn], rows.target[drawn], mass[drawn], PENALTIES, False)
+            for model, error in zip(models, errors, strict=True):
+                error.add(unseen, np.clip(model.predict(judged), low, high))
+    return PENALTIES[int(np.argmin([error.mean(weight) for error in errors]))]
