@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from dgtrees.bandit.answers import Answer, read_answer, read_reward
 from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.decision import Decision, SlateDecision
+from dgtrees.bandit.distilled import distil_policy
 from dgtrees.bandit.explore import Exploration
 from dgtrees.bandit.log_answers import answers_of
 from dgtrees.bandit.named_policy import NamedPolicy
@@ -22,6 +23,7 @@ from dgtrees.bandit.online_recipe import BanditRecipe
 from dgtrees.bandit.policy_explanation import PolicyExplanation, explain_decision
 from dgtrees.bandit.slates import draw_slate, inclusions
 from dgtrees.bandit.tree_learner import TreeLearner
+from dgtrees.model.model import Model
 from dgtrees.tables.encoder import Encoder
 
 __all__ = ["DGTBandit"]
@@ -187,6 +189,26 @@ class DGTBandit(NamedPolicy):
     def explain(self, context: Any, allowed: Iterable[Any] | None = None) -> PolicyExplanation:
         """What every allowed action is expected to cost here, and the path that leads to it."""
         return explain_decision(self, context, self._actions.mask(allowed))
+
+    def distil(self, max_depth: int = 6, leaf: str = "linear") -> Model:
+        """One hard tree that answers nearly as the policy does now: to read, draw and export.
+
+        The default policy adds up several members, and no single tree is all of them. This one is
+        trained on what the policy expects for the answers it remembers; an online tree is returned
+        as it is. Compare ``model.predict`` with `predict` to see how often they agree.
+
+        Parameters
+        ----------
+        max_depth : int, default 6
+        leaf : "linear" or "constant"
+            Constant leaves read more easily, and agree less often.
+
+        Returns
+        -------
+        Model
+            On rows as `encode` returns them, whose columns are `feature_names_`.
+        """
+        return distil_policy(self, max_depth, leaf)
 
     # Answers
 

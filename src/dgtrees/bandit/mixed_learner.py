@@ -193,6 +193,14 @@ class MixedLearner:
             )
         self._state = with_action(self._state, self._told, similar)
 
+    def remembered(self, most: int) -> np.ndarray:
+        """Rows of the newest answers that count, at most so many, shape (rows, features)."""
+        state, seen = self._state, self.n_answers
+        room = len(state.log_rows)
+        first = max(int(state.counts[Counts.LOW]), seen - min(most, room))
+        rows: np.ndarray = state.log_rows[np.arange(first, seen) % room] + state.shift
+        return rows
+
     def reseed(self, seed: int) -> None:
         """Draw differently from here on."""
         words = np.random.default_rng(seed).integers(2**64, size=2, dtype=np.uint64)

@@ -80,9 +80,8 @@ class NamedPolicy(HasModel):
         self.leaf: str | None = (leaf or "constant") if self._is_tree else None
         self.recipe_: BanditRecipe | None = None
         if self._is_tree:
-            self.recipe_ = find_recipe(recipe, self._task + str(self.leaf))
-            if explore is not None:
-                self.recipe_ = replace(self.recipe_, explore=find_rule(explore))
+            found: Any = find_recipe(recipe, self._task + str(self.leaf))
+            self.recipe_ = found if explore is None else replace(found, explore=find_rule(explore))
         self.loss_range = self._read_range(loss_range)
         self.half_life = self._read_half_life(half_life)
         self.id = uuid.uuid4().hex
@@ -280,7 +279,7 @@ class NamedPolicy(HasModel):
             tree: ObliqueTree | None = self._need_learner().tree()
         if tree is None:
             raise StateError(
-                "the policy is no single tree as it now is: use explain(context), or leaf='linear'"
+                "the policy is no single tree as it now is: distil() makes one that answers nearly as it does"
             )
         return tree
 
