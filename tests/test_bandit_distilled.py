@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dgtrees import DGTBandit, load
+from dgtrees import DGTBandit, export_text
 from dgtrees.errors import StateError
 
 rng = np.random.default_rng(0)
@@ -27,13 +27,12 @@ def policy():
 
 
 @pytest.mark.parametrize(("leaf", "share"), [("constant", 0.8), ("linear", 0.9)])
-def test_the_tree_answers_nearly_as_the_policy_does(policy, leaf, share, tmp_path):
+def test_the_tree_answers_nearly_as_the_policy_does(policy, leaf, share):
     model = policy.distil(4, leaf)
     rows = policy.encode(CUSTOMERS)
-    answers = model.predict(rows)
-    assert (answers == policy.predict(CUSTOMERS)).mean() > share
-    model.save(tmp_path / "model.dgt")
-    np.testing.assert_array_equal(load(tmp_path / "model.dgt").predict(rows), answers)
+    assert (model.predict(rows) == policy.predict(CUSTOMERS)).mean() > share
+    rules = export_text(model)
+    assert "age" in rules and "Rome" in rules
     assert len(policy.feature_names_) == rows.shape[1]
 
 
