@@ -112,7 +112,10 @@ def with_action(state: Mixed, told: Told, similar: np.ndarray | None) -> Mixed:
         getattr(new, name)[:] = getattr(state, name)
     new = new._replace(near=state.near)
     slot = int(state.counts[Counts.LIVE])
-    banks = ((new.linear, state.linear, told.ridge), (new.product, state.product, told.product_ridge))
+    banks = (
+        (new.linear, state.linear, told.ridge),
+        (new.product, state.product, told.product_ridge),
+    )
     for bank, old, ridge in banks:
         _copy_bank(bank, old, np.arange(old.slopes.shape[2]))
         start_alike(bank, slot, new.like, actions)

@@ -20,7 +20,17 @@ import numpy as np
 from dgtrees.tree.compiled import njit
 from dgtrees.tree.dot import dot, dot_at
 
-__all__ = ["Bank", "accumulate", "clear", "gain", "invert", "make_bank", "predict", "update", "width"]
+__all__ = [
+    "Bank",
+    "accumulate",
+    "clear",
+    "gain",
+    "invert",
+    "make_bank",
+    "predict",
+    "update",
+    "width",
+]
 
 
 class Bank(NamedTuple):

@@ -21,7 +21,16 @@ from dgtrees.tree.compiled import njit
 from dgtrees.tree.dot import dot_at
 from dgtrees.tree.random_numbers import draw_uniform
 
-__all__ = ["LEAF_ROOM", "NEAREST", "SAME", "Neighbours", "empty", "find", "insert", "make_neighbours"]
+__all__ = [
+    "LEAF_ROOM",
+    "NEAREST",
+    "SAME",
+    "Neighbours",
+    "empty",
+    "find",
+    "insert",
+    "make_neighbours",
+]
 
 NEAREST = 16
 """How many neighbours are found."""
