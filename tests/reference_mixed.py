@@ -21,7 +21,8 @@ class Ridge:
 
     def covariance(self, k: int, columns: int) -> np.ndarray:
         X = np.array(self.rows[k]).reshape(-1, columns)
-        return np.linalg.inv(X.T @ (X * np.array(self.weights[k])[:, None]) + self.ridge * np.eye(columns))
+        weighted = X * np.array(self.weights[k])[:, None]
+        return np.linalg.inv(X.T @ weighted + self.ridge * np.eye(columns))
 
     def predict(self, k: int, x: np.ndarray, offset: float) -> float:
         X = np.array(self.rows[k]).reshape(-1, len(x))

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_mixed import Ridge
 
 from dgtrees.tree.least_squares import gain, invert, make_bank, predict, update, width
+from reference_mixed import Ridge
 
 
 def _taught(seed: int, columns: int, answers: int, weight: float, ridge: float):

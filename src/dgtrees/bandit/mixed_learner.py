@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.bandit._mixed_growth import with_action, with_features, with_room
-from dgtrees.bandit._mixed_pack import pack_arrays, unpack_arrays
 from dgtrees.bandit.checks import number, whole_number
+from dgtrees.bandit.mixed_growth import with_action, with_features, with_room
+from dgtrees.bandit.mixed_pack import pack_arrays, unpack_arrays
 from dgtrees.tree import mixed_step
 from dgtrees.tree.mixed_state import DECIDE, LEARN, Counts, Mixed, Told, make_mixed
 from dgtrees.tree.oblique import ObliqueTree

@@ -1,12 +1,12 @@
 """Recursive least squares for many actions: inverses that follow every answer, and kept sums.
 
 A *bank* holds one ridge regression per action on rows of D numbers, the last of them 1. Of action k
-it keeps ``sums[k] = sum w x x'`` (the lower triangle) and ``heard[k] = sum w r x``, from which
-``inverse[k] = (sums[k] + ridge I)^-1`` (its lower triangle) can be computed anew, and which no rounding of the updates
-of the inverse can touch. Two regressions share an inverse: ``slopes[k]`` is that of the rewards and
-``ones[k]`` that of the constant 1; ``offset + x'slopes - offset * x'ones`` is then the regression
-whose ridge draws towards any offset chosen later, so that a shift of all rewards shifts all
-predictions and changes nothing else.
+it keeps ``sums[k] = sum w x x'`` and ``heard[k] = sum w r x``, from which
+``inverse[k] = (sums[k] + ridge I)^-1`` can be computed anew, and which no rounding of the updates
+of the inverse can touch. Of both matrices only the lower triangle is used. Two regressions share an
+inverse: ``slopes[k]`` is that of the rewards and ``ones[k]`` that of the constant 1;
+``offset + x'slopes - offset * x'ones`` is then the regression whose ridge draws towards any offset
+chosen later, so that a shift of all rewards shifts all predictions and changes nothing else.
 
 All dot products are `dot`'s, so that results do not depend on how a caller was compiled.
 """
@@ -20,7 +20,17 @@ import numpy as np
 from dgtrees.tree.compiled import njit
 from dgtrees.tree.dot import dot, dot_at
 
-__all__ = ["Bank", "accumulate", "clear", "gain", "invert", "make_bank", "predict", "update", "width"]
+__all__ = [
+    "Bank",
+    "accumulate",
+    "clear",
+    "gain",
+    "invert",
+    "make_bank",
+    "predict",
+    "update",
+    "width",
+]
 
 
 class Bank(NamedTuple):
@@ -38,8 +48,8 @@ def make_bank(actions: int, columns: int, ridge: float) -> Bank:
     """Regressions that have seen nothing."""
     inverse = np.zeros((2, actions, columns, columns))
     inverse[..., np.arange(columns), np.arange(columns)] = 1.0 / ridge
-    vectors = [np.zeros((2, actions, columns)) for _ in range(3)]
-    return Bank(inverse, np.zeros_like(inverse), *vectors, np.zeros(columns))
+    heard, slopes, ones = (np.zeros((2, actions, columns)) for _ in range(3))
+    return Bank(inverse, np.zeros_like(inverse), heard, slopes, ones, np.zeros(columns))
 
 
 @njit(nogil=True)

@@ -21,19 +21,28 @@ from dgtrees.tree.compiled import njit
 from dgtrees.tree.dot import dot_at
 from dgtrees.tree.random_numbers import draw_uniform
 
-__all__ = ["LEAF_ROOM", "NEAREST", "SAME", "TREES", "Neighbours", "empty", "find", "insert", "make_neighbours"]
+__all__ = [
+    "LEAF_ROOM",
+    "NEAREST",
+    "SAME",
+    "TREES",
+    "Neighbours",
+    "empty",
+    "find",
+    "insert",
+    "make_neighbours",
+]
 
 NEAREST = 16
 """How many neighbours are found."""
 LEAF_ROOM = 64
 """Answers that a leaf can list."""
 TREES = 6
-
 SAME = 1e-9
 """Squared distance of equal rows, up to rounding."""
 
 # Counters of a slot.
-_KEPT, _NEXT, _NODES = range(3)
+_KEPT, _NEXT = range(2)
 
 
 class Neighbours(NamedTuple):
@@ -51,7 +60,7 @@ class Neighbours(NamedTuple):
     children: np.ndarray  # (2, trees, nodes, 2); of a leaf, -1
     members: np.ndarray  # (2, trees, nodes, LEAF_ROOM)
     fill: np.ndarray  # (2, trees, nodes)
-    counters: np.ndarray  # (2, 3): answers kept, next place, and of each tree below
+    counters: np.ndarray  # (2, 2): answers kept, next place
     grown: np.ndarray  # (2, trees), nodes in use
     nearest: np.ndarray  # (NEAREST,), scratch: places, from near to far
     distances: np.ndarray  # (NEAREST,), scratch: squared
@@ -73,7 +82,7 @@ def make_neighbours(room: int, columns: int) -> Neighbours:
         children=np.full((2, TREES, nodes, 2), -1, dtype=np.int32),
         members=np.zeros((2, TREES, nodes, LEAF_ROOM), dtype=np.int32),
         fill=np.zeros((2, TREES, nodes), dtype=np.int32),
-        counters=np.zeros((2, 3), dtype=np.int64),
+        counters=np.zeros((2, 2), dtype=np.int64),
         grown=np.ones((2, TREES), dtype=np.int64),
         nearest=np.zeros(NEAREST, dtype=np.int64),
         distances=np.zeros(NEAREST),
@@ -87,7 +96,7 @@ def empty(store, slot):
     for tree in range(store.grown.shape[1]):
         store.grown[slot, tree] = 1
         store.fill[slot, tree, 0] = 0
-        store.children[slot, tree, 0, 0] = -1
+        store.children[slot, tree, 0] = -1
 
 
 @njit(nogil=True)
@@ -251,7 +260,7 @@ def _share_out(store, slot, tree, leaf, new, along, cut):
     store.cuts[slot, tree, leaf] = cut
     for side in range(2):
         store.children[slot, tree, leaf, side] = new + side
-        store.children[slot, tree, new + side, 0] = -1
+        store.children[slot, tree, new + side] = -1
         store.fill[slot, tree, new + side] = 0
     for m in range(store.members.shape[3]):
         i = store.members[slot, tree, leaf, m]

@@ -81,7 +81,7 @@ def _copy_bank(new: Bank, old: Bank, places: np.ndarray) -> None:
         part[:, :, places] = source
 
 
-_SAME_SIZE = ("log_actions", "log_rewards", "base", "stack", "stack_inverse")
+_SAME_SIZE: tuple[str, ...] = ("log_actions", "log_rewards", "base", "stack", "stack_inverse")
 _SAME_SIZE += ("rewards_seen", "counts", "random")
 
 
@@ -112,8 +112,9 @@ def with_action(state: Mixed, told: Told, similar: np.ndarray | None) -> Mixed:
         getattr(new, name)[:] = getattr(state, name)
     new = new._replace(near=state.near)
     slot = int(state.counts[Counts.LIVE])
-    banks = ((new.linear, state.linear, told.ridge), (new.product, state.product, told.product_ridge))
-    for bank, old, ridge in banks:
+    linear = (new.linear, state.linear, told.ridge)
+    product = (new.product, state.product, told.product_ridge)
+    for bank, old, ridge in (linear, product):
         _copy_bank(bank, old, np.arange(old.slopes.shape[2]))
         start_alike(bank, slot, new.like, actions)
         invert(bank, slot, actions, ridge)
