@@ -108,7 +108,11 @@ def run(orders: int) -> dict:
         wrong["always medium"] = np.array([float(doses[row] != "medium") for row in order])
         for name, losses in wrong.items():
             found.setdefault(name, []).append([float(losses[:mark].mean()) for mark in marks])
-        print(seed, {name: round(float(losses.mean()), 4) for name, losses in wrong.items()}, flush=True)
+        print(
+            seed,
+            {name: round(float(losses.mean()), 4) for name, losses in wrong.items()},
+            flush=True,
+        )
     return {"patients": len(doses), "marks": marks.tolist(), "error_rate": found}
 
 
@@ -118,7 +122,10 @@ def draw(result: dict, path: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    last = {name: np.mean([curve[-1] for curve in curves]) for name, curves in result["error_rate"].items()}
+    last = {
+        name: np.mean([curve[-1] for curve in curves])
+        for name, curves in result["error_rate"].items()
+    }
     best = min((name for name in last if name.startswith("LinUCB")), key=last.get)
     figure, axes = plt.subplots(figsize=(6.4, 4))
     for name in ("DGTBandit", best, "always medium"):
