@@ -266,7 +266,10 @@ def test_a_policy_goes_on_from_its_file_and_from_copies(tmp_path):
             twin.learn(context, decision, 0.25)
             taken.append(decision)
         assert len({d[:4] for d in taken}) == 1 and len({d.id for d in taken}) == len(taken)
-    assert len({saved(twin, tmp_path) for twin in (policy, *twins)}) == 1
+    new = list(contexts(30, seed=5))
+    for twin in twins:  # not the bytes of files: a learner may have arrays that it does not use
+        np.testing.assert_array_equal(twin.expected_loss(new), policy.expected_loss(new))
+        assert twin.feature_names_ == policy.feature_names_ and twin.n_answers == policy.n_answers
 
 
 def test_a_policy_that_has_seen_nothing(tmp_path):
@@ -386,10 +389,12 @@ def test_eight_threads_lose_no_answer():
     assert all(f"key {number}" in policy.feature_names_ for number in range(8))
 
 
-def serve(policy, path, seed):
+def serve(policy, path):
     """What a worker process does: decide, log, and learn by itself meanwhile."""
+    draws = [policy.decide(context).action for context in contexts(200, seed=7)]
+    path.with_suffix(".draws").write_text(" ".join(draws))
     with LogWriter(path) as log:
-        for context in contexts(30, seed=100 + seed):
+        for context in contexts(30, seed=100):
             decision = policy.decide(context)
             loss = cost(context, decision.action)
             log.write(context, decision)
@@ -400,21 +405,20 @@ def serve(policy, path, seed):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes fork on POSIX only")
 @pytest.mark.parametrize("forks", ["policy.fork", "os.fork alone"])
 def test_four_forked_processes_and_their_merged_log(forks, tmp_path):
-    policy = taught(40)
+    policy = taught(3)
     fork = multiprocessing.get_context("fork")
     paths = [tmp_path / f"{number}.jsonl" for number in range(4)]
     jobs = []
     for number, path in enumerate(paths):
         worker = policy.fork(seed=number) if forks == "policy.fork" else policy
-        jobs.append(fork.Process(target=serve, args=(worker, path, 0)))
+        jobs.append(fork.Process(target=serve, args=(worker, path)))
     for job in jobs:
         job.start()
     for job in jobs:
         job.join(60)
         assert job.exitcode == 0
-    logs = [read_decisions(path) for path in paths]
     # The same contexts in all processes: their draws and ids must differ all the same.
-    assert len({tuple(answer.action for answer in log) for log in logs}) == 4
+    assert len({path.with_suffix(".draws").read_text() for path in paths}) == 4
     merged = read_decisions(*paths)
     assert len({answer.id for answer in merged}) == len(merged) == 120
     assert [answer.id for answer in merged] == sorted(answer.id for answer in merged)

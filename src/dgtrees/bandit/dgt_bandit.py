@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dgtrees.bandit.answers import Answer, read_answer, read_reward
-from dgtrees.bandit.checks import shown, whole_number
+from dgtrees.bandit.checks import whole_number
 from dgtrees.bandit.decision import Decision, SlateDecision
 from dgtrees.bandit.distilled import distil_policy
 from dgtrees.bandit.explore import Exploration
 from dgtrees.bandit.log_answers import answers_of
 from dgtrees.bandit.named_policy import NamedPolicy
 from dgtrees.bandit.online_recipe import BanditRecipe
+from dgtrees.bandit.policy_arguments import pair_up, read_names
 from dgtrees.bandit.policy_explanation import PolicyExplanation, explain_decision
 from dgtrees.bandit.slates import draw_slate, inclusions
 from dgtrees.bandit.tree_learner import TreeLearner
@@ -90,7 +91,7 @@ class DGTBandit(NamedPolicy):
         half_life: float | None = None,
         random_state: int | None = None,
     ) -> None:
-        names = self._read_names(n_actions, actions)
+        names = read_names(n_actions, actions)
         self._begin_policy(
             names, max_depth, leaf, explore, recipe, loss_range, encoder, random_state, half_life
         )
@@ -246,7 +247,7 @@ class DGTBandit(NamedPolicy):
 
     def learn_many(self, X: Any, decisions: Iterable[Decision], losses: ArrayLike) -> None:
         """Learn from many answers in their order; from none of them if one is refused."""
-        X, decisions, losses = self._pair_up(X, decisions, losses)
+        X, decisions, losses = pair_up(X, decisions, losses)
         answers = [
             read_answer(
                 self._actions, self.id, d, None, None, read_reward(v, None, self.loss_range)
@@ -293,14 +294,3 @@ class DGTBandit(NamedPolicy):
         """Take an action out of use: it is no longer drawn, and late answers are still learnt."""
         with self._lock:
             self._actions.retire(name)
-
-    @staticmethod
-    def _read_names(n_actions: Any, actions: Any) -> list[Any]:
-        if (n_actions is None) == (actions is None):
-            both = "both" if actions is not None else "neither"
-            raise ValueError(f"a policy needs actions or n_actions, got {both}: give one of them")
-        if actions is None:
-            return list(range(whole_number("n_actions", n_actions, 2, 100_000)))
-        if isinstance(actions, (str, bytes)) or not isinstance(actions, Iterable):
-            raise ValueError(f"actions must be a list of names, got {shown(actions)}: name each")
-        return list(actions)

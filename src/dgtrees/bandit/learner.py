@@ -18,7 +18,7 @@ __all__ = ["Learner"]
 
 @runtime_checkable
 class Learner(Protocol):
-    """Draws actions for rows, learns from the rewards of what was drawn, and goes on from a file."""
+    """Draws actions for rows, learns from the rewards of these, and goes on from a file."""
 
     n_features: int
     n_actions: int

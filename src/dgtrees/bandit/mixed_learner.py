@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.bandit._mixed_growth import with_action, with_features, with_room
-from dgtrees.bandit._mixed_pack import pack_arrays, unpack_arrays
 from dgtrees.bandit.checks import number, whole_number
+from dgtrees.bandit.mixed_growth import with_action, with_features, with_room
+from dgtrees.bandit.mixed_pack import pack_arrays, unpack_arrays
 from dgtrees.tree import mixed_step
 from dgtrees.tree.mixed_state import DECIDE, LEARN, Counts, Mixed, Told, make_mixed
 from dgtrees.tree.oblique import ObliqueTree
@@ -67,7 +67,7 @@ class MixedLearner:
         half_life: float | None = None,
         notice_change: bool = True,
         bonus: float = 0.6,
-        explore: float = 0.2,
+        explore: float = 0.02,
         least_explore: float = 0.01,
         capacity: int = 100_000,
         seed: int = 0,
@@ -79,14 +79,13 @@ class MixedLearner:
             raise ValueError(f"half_life must be at least 10 answers, got {half_life!r}")
         self.capacity = whole_number("capacity", capacity, 100, 10**9)
         self._told = Told(
-            ridge=1.0,
-            product_ridge=5.0,
+            ridge=3.0,
+            product_ridge=10.0,
             bonus=_within("bonus", bonus, 0.0, 1e6),
             explore=_within("explore", explore, 0.0, 1.0),
             least_explore=_within("least_explore", least_explore, 0.0, 1.0),
             half_life=life,
             notice_change=bool(notice_change),
-            clip=5.0,
         )
         self._state = make_mixed(features, actions, self._room(features), self._told, seed)
 

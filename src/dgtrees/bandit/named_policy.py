@@ -19,10 +19,9 @@ import numpy as np
 from dgtrees.bandit.action_names import ActionNames
 from dgtrees.bandit.answers import Answer
 from dgtrees.bandit.cells import read_table
-from dgtrees.bandit.checks import number, shown, whole_number
+from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.contexts import FixedColumns, check_encoder
 from dgtrees.bandit.explore import find_rule
-from dgtrees.bandit.feedback import Range, check_range
 from dgtrees.bandit.forking import watch
 from dgtrees.bandit.ids import IdMaker
 from dgtrees.bandit.learner import Learner
@@ -31,6 +30,7 @@ from dgtrees.bandit.live_columns import LiveColumns
 from dgtrees.bandit.named_policy_file import restore_named, write_named
 from dgtrees.bandit.online_recipe import BanditRecipe, find_recipe
 from dgtrees.bandit.playing import decide_encoded, grow_rows, learn_encoded, play_stream
+from dgtrees.bandit.policy_arguments import read_half_life, read_range
 from dgtrees.bandit.recent import Recent
 from dgtrees.bandit.tree_learner import TreeLearner
 from dgtrees.errors import StateError
@@ -82,8 +82,8 @@ class NamedPolicy(HasModel):
         if self._is_tree:
             found: Any = find_recipe(recipe, self._task + str(self.leaf))
             self.recipe_ = found if explore is None else replace(found, explore=find_rule(explore))
-        self.loss_range = self._read_range(loss_range)
-        self.half_life = self._read_half_life(half_life)
+        self.loss_range = read_range(loss_range, self._is_tree)
+        self.half_life = read_half_life(half_life, self._is_tree)
         self.id = uuid.uuid4().hex
         self.n_decisions = 0
         self._seed = uuid.uuid4().int % (2**63 - 1) if random_state is None else random_state
@@ -101,26 +101,6 @@ class NamedPolicy(HasModel):
         self._lock = threading.Lock()
         self._ids = IdMaker()
         watch(self)
-
-    def _read_range(self, given: Any) -> Range | None:
-        if given is None:
-            return (0.0, 1.0) if self._is_tree else None
-        if not (isinstance(given, (tuple, list, np.ndarray)) and len(given) == 2):
-            raise ValueError(f"loss_range must be a pair of numbers, got {shown(given)}")
-        return check_range("loss_range", *given)
-
-    def _read_half_life(self, given: Any) -> float | None:
-        if given is None:
-            return None
-        if self._is_tree:
-            raise ValueError(
-                f"half_life is for the default recipe, got {shown(given)} for an online tree: "
-                "leave it out, or leave recipe, leaf and explore out"
-            )
-        value = number("half_life", given)
-        if not 10.0 <= value < np.inf:
-            raise ValueError(f"half_life must be at least 10 answers, got {shown(given)}")
-        return value
 
     # What there is
 
@@ -224,25 +204,6 @@ class NamedPolicy(HasModel):
     def _by_name(self, chances: np.ndarray, mask: np.ndarray) -> dict[Any, float]:
         names = self._actions.names
         return {names[k]: float(chances[k]) for k in np.flatnonzero(mask).tolist()}
-
-    @staticmethod
-    def _pair_up(X: Any, decisions: Any, losses: Any) -> tuple[Any, list[Any], list[Any]]:
-        """Equally many rows, decisions and losses; what is no array or frame becomes a list."""
-        try:
-            X = X if hasattr(X, "shape") else list(X)
-            decisions, losses = list(decisions), list(losses)
-            lengths = len(X), len(decisions), len(losses)
-        except TypeError:
-            raise ValueError(
-                f"rows, decisions and losses must be sequences, got {shown(X)}, "
-                f"{shown(decisions)}, {shown(losses)}: call learn for a single answer"
-            ) from None
-        if len(set(lengths)) != 1:
-            raise ValueError(
-                "rows, decisions and losses must be equally many, got "
-                + ", ".join(map(str, lengths))
-            )
-        return X, decisions, losses
 
     # Rows that are encoded already, for `simulate`
 

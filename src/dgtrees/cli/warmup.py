@@ -85,7 +85,8 @@ def kinds() -> Iterator[Callable[[], Any]]:
         for linear in (False, True):
             yield partial(_fit, boosting(2, linear=linear, random_state=0))
     yield partial(_fit_classes, dgtrees.DGTBoostingClassifier(2, random_state=0))
-    yield partial(_answer, dgtrees.DGTBandit(2, 2, random_state=0))
+    yield partial(_answer, dgtrees.DGTBandit(2, random_state=0))
+    yield partial(_answer, dgtrees.DGTBandit(2, 2, "constant", random_state=0))
     yield partial(_answer, dgtrees.DGTContinuousBandit(0.0, 1.0, 2, random_state=0))
     baseline = ContextualBanditForest(2, n_trees=2, max_depth=2, warm_up=5, random_state=0)
     yield partial(_decide_and_learn, baseline)

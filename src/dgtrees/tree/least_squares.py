@@ -1,12 +1,12 @@
 """Recursive least squares for many actions: inverses that follow every answer, and kept sums.
 
 A *bank* holds one ridge regression per action on rows of D numbers, the last of them 1. Of action k
-it keeps ``sums[k] = sum w x x'`` (the lower triangle) and ``heard[k] = sum w r x``, from which
+it keeps ``sums[k] = sum w x x'`` and ``heard[k] = sum w r x``, from which
 ``inverse[k] = (sums[k] + ridge I)^-1`` can be computed anew, and which no rounding of the updates
-of the inverse can touch. Two regressions share an inverse: ``slopes[k]`` is that of the rewards and
-``ones[k]`` that of the constant 1; ``offset + x'slopes - offset * x'ones`` is then the regression
-whose ridge draws towards any offset chosen later, so that a shift of all rewards shifts all
-predictions and changes nothing else.
+of the inverse can touch. Of both matrices only the lower triangle is used. Two regressions share an
+inverse: ``slopes[k]`` is that of the rewards and ``ones[k]`` that of the constant 1;
+``offset + x'slopes - offset * x'ones`` is then the regression whose ridge draws towards any offset
+chosen later, so that a shift of all rewards shifts all predictions and changes nothing else.
 
 All dot products are `dot`'s, so that results do not depend on how a caller was compiled.
 """
@@ -48,8 +48,8 @@ def make_bank(actions: int, columns: int, ridge: float) -> Bank:
     """Regressions that have seen nothing."""
     inverse = np.zeros((2, actions, columns, columns))
     inverse[..., np.arange(columns), np.arange(columns)] = 1.0 / ridge
-    vectors = [np.zeros((2, actions, columns)) for _ in range(3)]
-    return Bank(inverse, np.zeros_like(inverse), *vectors, np.zeros(columns))
+    heard, slopes, ones = (np.zeros((2, actions, columns)) for _ in range(3))
+    return Bank(inverse, np.zeros_like(inverse), heard, slopes, ones, np.zeros(columns))
 
 
 @njit(nogil=True)
@@ -66,24 +66,28 @@ def _place(matrices, slot, k):
 
 
 @njit(nogil=True)
+def _multiply(matrices, slot, k, x, out):
+    """Bring the product of an action's symmetric matrix and x to `out`; x' times that."""
+    d = x.shape[0]
+    start, matrix = _place(matrices, slot, k), matrices[slot, k]
+    for i in range(d):
+        line, xi = matrix[i], x[i]
+        for j in range(i):
+            out[j] += xi * line[j]
+        out[i] = dot_at(matrices, start + i * d, x, 0, i + 1)
+    return max(dot(out, x), 0.0)
+
+
+@njit(nogil=True)
 def gain(bank, slot, k, x):
     """Bring inverse @ x to `bank.gain`; x' inverse x."""
-    d = x.shape[0]
-    start = _place(bank.inverse, slot, k)
-    for i in range(d):
-        bank.gain[i] = dot_at(bank.inverse, start + i * d, x, 0, d)
-    return max(dot(bank.gain, x), 0.0)
+    return _multiply(bank.inverse, slot, k, x, bank.gain)
 
 
 @njit(nogil=True)
 def width(bank, slot, k, x):
     """Standard error of action k's prediction for x where errors have deviation 1."""
-    d = x.shape[0]
-    start = _place(bank.inverse, slot, k)
-    total = 0.0
-    for i in range(d):
-        total += x[i] * dot_at(bank.inverse, start + i * d, x, 0, d)
-    return np.sqrt(max(total, 0.0))
+    return np.sqrt(gain(bank, slot, k, x))
 
 
 @njit(nogil=True)
@@ -122,9 +126,8 @@ def update(bank, slot, k, x, reward, weight):
         v[i] *= root
     inverse = bank.inverse[slot, k]
     for i in range(x.shape[0]):
-        # v_i v_j = v_j v_i: the inverse stays symmetric to the last bit.
         u, line = v[i], inverse[i]
-        for j in range(x.shape[0]):
+        for j in range(i + 1):
             line[j] -= u * v[j]
 
 
@@ -147,12 +150,8 @@ def invert(bank, slot, k, ridge):
             # Row i of the upper triangle holds column i of L^-1, from place i on.
             s = dot_at(bank.inverse, start + i * d + i, bank.inverse, start + j * d + i, d - i)
             bank.gain[j] = s
-        for j in range(i):
+        for j in range(i + 1):
             A[i, j] = bank.gain[j]
-        A[i, i] = bank.gain[i]
-    for i in range(d):
-        for j in range(i):
-            A[j, i] = A[i, j]
     _solve(bank, slot, k)
 
 
@@ -173,9 +172,6 @@ def _invert_triangle(A):
 @njit(nogil=True)
 def _solve(bank, slot, k):
     """Both regressions from inverse and sums; sums[-1] is that of the rows, as these end in 1."""
-    d = bank.gain.shape[0]
-    start = _place(bank.inverse, slot, k)
-    last, heard = bank.sums[slot, k, d - 1], bank.heard[slot, k]
-    for i in range(d):
-        bank.slopes[slot, k, i] = dot_at(bank.inverse, start + i * d, heard, 0, d)
-        bank.ones[slot, k, i] = dot_at(bank.inverse, start + i * d, last, 0, d)
+    last = bank.sums[slot, k, bank.gain.shape[0] - 1]
+    _multiply(bank.inverse, slot, k, bank.heard[slot, k], bank.slopes[slot, k])
+    _multiply(bank.inverse, slot, k, last, bank.ones[slot, k])

@@ -17,7 +17,7 @@ from dgtrees.tree.compiled import njit
 from dgtrees.tree.least_squares import accumulate, clear, invert, predict, update
 from dgtrees.tree.mixed_rows import find_scales, load_kept, multiply, orthonormalise, transform
 from dgtrees.tree.mixed_state import LEARN, Counts, Rewards
-from dgtrees.tree.neighbours import empty, insert
+from dgtrees.tree.neighbours import empty, find, insert
 
 __all__ = ["begin_build", "build_some", "feed", "start_alike"]
 
@@ -26,7 +26,7 @@ _SEEN, _LIVE, _BUILT, _STAGE = Counts.SEEN, Counts.LIVE, Counts.BUILT, Counts.ST
 _POINTER, _START, _LOW, _NEXT = Counts.POINTER, Counts.START, Counts.LOW, Counts.NEXT
 _INVERTED, _TAKEN = Counts.INVERTED, Counts.TAKEN
 
-_SAMPLE = 1000  # answers that axes and products are chosen by
+_SAMPLE = 4000  # answers that axes and products are chosen by
 _AT_ONCE = 6  # answers that are replayed after each new one
 _INVERSIONS = 6_000_000  # multiplications for inverses after each new one
 _FORGOTTEN = 10.0  # half-lives after which an answer is left out
@@ -52,8 +52,11 @@ def _weight_of(state, told, slot, number):
 
 
 @njit(nogil=True)
-def feed(state, told, slot, action, reward, number, invert_known):
-    """Count an answer, whose row is in `state.row` and `state.products`, into a slot."""
+def feed(state, told, slot, found, action, reward, number, invert_known):
+    """Count an answer, whose row is in `state.row` and `state.products`, into a slot.
+
+    `found` is how many neighbours of the row in this slot were brought to `state.near`.
+    """
     weight = _weight_of(state, told, slot, number)
     if invert_known:
         update(state.linear, slot, action, state.row, reward, weight)
@@ -62,7 +65,8 @@ def feed(state, told, slot, action, reward, number, invert_known):
         accumulate(state.linear, slot, action, state.row, reward, weight)
         accumulate(state.product, slot, action, state.products, reward, weight)
     columns = state.row.shape[0] - 1
-    insert(state.near, slot, state.row[:columns], action, reward, number, state.random, LEARN)
+    row, random = state.row[:columns], state.random
+    insert(state.near, slot, row, found, action, reward, number, random, LEARN)
 
 
 @njit(nogil=True, cache=True)
@@ -206,7 +210,8 @@ def _replay_one(state, told, slot, number, known):
     transform(state, slot, told.clip)
     multiply(state, slot)
     action = state.log_actions[place]
-    feed(state, told, slot, action, state.log_rewards[place], number, known)
+    found = find(state.near, slot, state.row[: state.row.shape[0] - 1])
+    feed(state, told, slot, found, action, state.log_rewards[place], number, known)
 
 
 @njit(nogil=True)

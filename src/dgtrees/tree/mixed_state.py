@@ -39,7 +39,11 @@ class Told(NamedTuple):
     least_explore: float
     half_life: float  # answers after which one counts half; 0 for never
     notice_change: bool
-    clip: float  # standardised columns are cut here
+    clip: float = 5.0  # standardised columns are cut here
+    prior: float = 8.0  # weight of the linear prediction among those of neighbours
+    closest: float = 0.05  # of the farthest neighbour's distance: nearer ones count no more
+    most: int = 4  # an answer that came again counts no more often
+    stack_memory: float = 0.999  # what a reward counts among those of the stack one answer later
 
 
 class _CountPlaces(NamedTuple):

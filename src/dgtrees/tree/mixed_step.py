@@ -32,13 +32,10 @@ _WEIGHT, _WEIGHTED, _OFFSET = Rewards.WEIGHT, Rewards.WEIGHTED, Rewards.OFFSET
 _MEAN, _SQUARE = Rewards.MEAN, Rewards.SQUARE
 _SMALLEST, _LARGEST = Rewards.SMALLEST, Rewards.LARGEST
 
-_PRIOR = 4.0  # weight of the linear prediction among those of neighbours
-_CLOSEST = 0.05  # of the distance to the farthest neighbour: nearer ones count no more
-_STACK_MEMORY = 0.9995
 _RECENT = 1000.0  # answers that mean and deviation of the reward look back over
 _HEAVIEST = 1e6  # an answer counts 1 / probability in the mean of uniform draws, but no more
+_SETTLED = 5000  # answers after which scales and products change little
 _RENEWAL = 256  # answers after which the inverses of another action are computed anew
-_MOST = 2  # an answer that came again counts no more often
 
 
 @njit(nogil=True, error_model="numpy")
@@ -52,19 +49,22 @@ def _correct(state, told, slot, found):
         for q in range(found):
             i = near.nearest[q]
             k = near.actions[slot, i]
-            closeness = 1.0 / (near.distances[q] / farthest + _CLOSEST)
-            weight = closeness * closeness * min(near.counts[slot, i], _MOST)
+            closeness = 1.0 / (near.distances[q] / farthest + told.closest)
+            weight = closeness * closeness * min(near.counts[slot, i], told.most)
             if told.half_life > 0.0:
                 weight *= 2.0 ** ((near.times[slot, i] - state.counts[_SEEN]) / told.half_life)
             weights[k] += weight
             sums[k] += weight * (near.rewards[slot, i] - scores[0, k])
     for k in range(actions):
-        scores[2, k] = scores[0, k] + sums[k] / (weights[k] + _PRIOR)
+        scores[2, k] = scores[0, k] + sums[k] / (weights[k] + told.prior)
 
 
 @njit(nogil=True)
 def _score(state, told):
-    """Predictions of all members for the row in `state.scaled`, and their stacked total; whether it is known."""
+    """Predictions of all members for the row in `state.scaled`, and their stacked total.
+
+    Returns how many neighbours there are, and whether one is the row itself.
+    """
     slot, seen = state.counts[_LIVE], state.rewards_seen
     offset = seen[_OFFSET]
     transform(state, slot, told.clip)
@@ -85,13 +85,13 @@ def _score(state, told):
             state.scores[e, k] = score - offset
             total += state.stack[known, e] * (score - offset)
         state.total[k] = total
-    return known
+    return found, known
 
 
 @njit(nogil=True, error_model="numpy")
 def _share(state, told, allowed):
-    """Probabilities of all actions for the row in `state.scaled`."""
-    _score(state, told)
+    """Probabilities of all actions for the row in `state.scaled`; what `_score` found."""
+    found, known = _score(state, told)
     counts, total, chances = state.counts, state.total, state.probabilities
     actions = total.shape[0]
     deviation = np.sqrt(max(state.rewards_seen[_SQUARE], 0.0))
@@ -109,6 +109,7 @@ def _share(state, told, allowed):
     for k in range(actions):
         chances[k] = share / many if allowed[k] else 0.0
     chances[best] += 1.0 - share
+    return found, known
 
 
 @njit(nogil=True)
@@ -130,7 +131,7 @@ def _learn_rewards(state, reward, probability):
 
 
 @njit(nogil=True, error_model="numpy")
-def _learn_stack(state, known, action, reward):
+def _learn_stack(state, told, known, action, reward):
     """Least squares of the reward on the members' predictions, in deviations of the reward."""
     deviation = np.sqrt(state.rewards_seen[_SQUARE])
     if deviation <= 0.0:
@@ -147,10 +148,10 @@ def _learn_stack(state, known, action, reward):
         q += v[e] * scores[e]
     largest = 0.0
     for e in range(MEMBERS):
-        stack[e] += missed * v[e] / (_STACK_MEMORY + q)
+        stack[e] += missed * v[e] / (told.stack_memory + q)
         for other in range(MEMBERS):
-            change = v[e] * v[other] / (_STACK_MEMORY + q)
-            inverse[e, other] = (inverse[e, other] - change) / _STACK_MEMORY
+            change = v[e] * v[other] / (told.stack_memory + q)
+            inverse[e, other] = (inverse[e, other] - change) / told.stack_memory
         largest = max(largest, inverse[e, e])
     if largest > 1.0:  # what is forgotten must not leave the weights free to run away
         for e in range(MEMBERS):
@@ -159,7 +160,8 @@ def _learn_stack(state, known, action, reward):
 
 
 @njit(nogil=True)
-def _learn(state, told, x, action, reward, probability):
+def _learn(state, told, x, action, reward, probability, found, known):
+    """Learn from an answer whose row has just been scored, with these neighbours."""
     counts = state.counts
     number, slot = counts[_SEEN], counts[_LIVE]
     if number == 0:
@@ -170,10 +172,8 @@ def _learn(state, told, x, action, reward, probability):
     state.log_actions[place] = action
     state.log_rewards[place] = reward
     if counts[_BUILT]:
-        load(state, x)
-        known = _score(state, told)
-        _learn_stack(state, known, action, reward)
-        feed(state, told, slot, action, reward, number, True)
+        _learn_stack(state, told, known, action, reward)
+        feed(state, told, slot, found, action, reward, number, True)
     _learn_rewards(state, reward, probability)
     counts[_SEEN] = number + 1
     if counts[_STAGE]:
@@ -194,10 +194,10 @@ def _learn(state, told, x, action, reward, probability):
 
 @njit(nogil=True)
 def _plan_next(state, told):
-    """When to begin the next successor: after as many answers again, while the log has them."""
+    """When to begin the next successor: as answers have doubled, later on quadrupled."""
     counts = state.counts
     age = counts[_SEEN] - counts[_LOW]
-    counts[_NEXT] = counts[_SEEN] + age
+    counts[_NEXT] = counts[_SEEN] + (age if age < _SETTLED else 3 * age)
     if told.half_life > 0.0:
         counts[_NEXT] = counts[_SEEN] + max(16, min(age, int(told.half_life)))
 
@@ -220,7 +220,9 @@ def decide(state, told, x, allowed):
 @njit(nogil=True, cache=True)
 def learn(state, told, x, action, reward, probability):
     """Learn from one answered query."""
-    _learn(state, told, x, action, reward, probability)
+    load(state, x)
+    found, known = _score(state, told)
+    _learn(state, told, x, action, reward, probability, found, known)
 
 
 @njit(nogil=True, cache=True)
@@ -238,9 +240,10 @@ def play(state, told, X, y, order, right, wrong, allowed, losses):
     for i in range(order.shape[0]):
         x = X[order[i]]
         load(state, x)
-        _share(state, told, allowed)
+        found, known = _share(state, told, allowed)
         action = sample_action(state.probabilities, draw_uniform(state.random, DECIDE))
         hit = action == y[order[i]]
         probability = state.probabilities[action]
-        _learn(state, told, x, action, right if hit else wrong, probability)
+        reward = right if hit else wrong
+        _learn(state, told, x, action, reward, probability, found, known)
         losses[i] = 0.0 if hit else 1.0

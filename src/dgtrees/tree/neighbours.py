@@ -25,6 +25,10 @@ __all__ = [
     "LEAF_ROOM",
     "NEAREST",
     "SAME",
+<<<<<<< HEAD
+=======
+    "TREES",
+>>>>>>> 8756d123490a4b266c0c371cf8a412d5e8dc2f14
     "Neighbours",
     "empty",
     "find",
@@ -35,12 +39,13 @@ __all__ = [
 NEAREST = 16
 """How many neighbours are found."""
 LEAF_ROOM = 64
-_TREES = 4
+"""Answers that a leaf can list."""
+TREES = 6
 SAME = 1e-9
 """Squared distance of equal rows, up to rounding."""
 
 # Counters of a slot.
-_KEPT, _NEXT, _NODES = range(3)
+_KEPT, _NEXT = range(2)
 
 
 class Neighbours(NamedTuple):
@@ -58,7 +63,7 @@ class Neighbours(NamedTuple):
     children: np.ndarray  # (2, trees, nodes, 2); of a leaf, -1
     members: np.ndarray  # (2, trees, nodes, LEAF_ROOM)
     fill: np.ndarray  # (2, trees, nodes)
-    counters: np.ndarray  # (2, 3): answers kept, next place, and of each tree below
+    counters: np.ndarray  # (2, 2): answers kept, next place
     grown: np.ndarray  # (2, trees), nodes in use
     nearest: np.ndarray  # (NEAREST,), scratch: places, from near to far
     distances: np.ndarray  # (NEAREST,), scratch: squared
@@ -66,7 +71,7 @@ class Neighbours(NamedTuple):
 
 def make_neighbours(room: int, columns: int) -> Neighbours:
     """A store without answers."""
-    nodes = 2 + room // 6  # a split leaves both halves with at least a few
+    nodes = 2 + room // (LEAF_ROOM // 8)  # leaves are a quarter full at the worst but for ties
     return Neighbours(
         rows=np.zeros((2, room, columns), dtype=np.float32),
         norms=np.zeros((2, room)),
@@ -74,14 +79,14 @@ def make_neighbours(room: int, columns: int) -> Neighbours:
         rewards=np.zeros((2, room)),
         counts=np.zeros((2, room), dtype=np.int32),
         times=np.zeros((2, room), dtype=np.int64),
-        homes=np.zeros((2, _TREES, room), dtype=np.int32),
-        directions=np.zeros((2, _TREES, nodes, columns), dtype=np.float32),
-        cuts=np.zeros((2, _TREES, nodes)),
-        children=np.full((2, _TREES, nodes, 2), -1, dtype=np.int32),
-        members=np.zeros((2, _TREES, nodes, LEAF_ROOM), dtype=np.int32),
-        fill=np.zeros((2, _TREES, nodes), dtype=np.int32),
-        counters=np.zeros((2, 3), dtype=np.int64),
-        grown=np.ones((2, _TREES), dtype=np.int64),
+        homes=np.zeros((2, TREES, room), dtype=np.int32),
+        directions=np.zeros((2, TREES, nodes, columns), dtype=np.float32),
+        cuts=np.zeros((2, TREES, nodes)),
+        children=np.full((2, TREES, nodes, 2), -1, dtype=np.int32),
+        members=np.zeros((2, TREES, nodes, LEAF_ROOM), dtype=np.int32),
+        fill=np.zeros((2, TREES, nodes), dtype=np.int32),
+        counters=np.zeros((2, 2), dtype=np.int64),
+        grown=np.ones((2, TREES), dtype=np.int64),
         nearest=np.zeros(NEAREST, dtype=np.int64),
         distances=np.zeros(NEAREST),
     )
@@ -94,7 +99,7 @@ def empty(store, slot):
     for tree in range(store.grown.shape[1]):
         store.grown[slot, tree] = 1
         store.fill[slot, tree, 0] = 0
-        store.children[slot, tree, 0, 0] = -1
+        store.children[slot, tree, 0] = -1
 
 
 @njit(nogil=True)
@@ -128,7 +133,7 @@ def find(store, slot, z):
         for m in range(store.fill[slot, tree, leaf]):
             i = store.members[slot, tree, leaf, m]
             s = _distance(store, slot, i, z, 0, norm)
-            if found < NEAREST or s < store.distances[NEAREST - 1]:
+            if found < store.nearest.shape[0] or s < store.distances[-1]:
                 found = _keep(store, i, s, found)
     return found
 
@@ -141,7 +146,7 @@ def _keep(store, i, s, found):
         if store.nearest[place - 1] == i:
             return found
         place -= 1
-    last = min(found, NEAREST - 1)
+    last = min(found, store.nearest.shape[0] - 1)
     for q in range(last, place, -1):
         store.nearest[q] = store.nearest[q - 1]
         store.distances[q] = store.distances[q - 1]
@@ -151,9 +156,8 @@ def _keep(store, i, s, found):
 
 
 @njit(nogil=True)
-def insert(store, slot, z, action, reward, time, random, stream):
-    """Keep an answer, or count it with its like."""
-    found = find(store, slot, z)
+def insert(store, slot, z, found, action, reward, time, random, stream):
+    """Keep an answer, or count it with its like among the `found` nearest, as `find` left them."""
     for q in range(found):
         i = store.nearest[q]
         if store.distances[q] > SAME:
@@ -204,11 +208,11 @@ def _add(store, slot, tree, place, random, stream):
     columns = store.rows.shape[2]
     start = (slot * store.rows.shape[1] + place) * columns
     leaf = _route(store, slot, tree, store.rows, start)
-    if store.fill[slot, tree, leaf] == LEAF_ROOM:
+    if store.fill[slot, tree, leaf] == store.members.shape[3]:
         if _split(store, slot, tree, leaf, random, stream):
             leaf = _route(store, slot, tree, store.rows, start)
         else:  # equal rows, or no node left: the new answer takes the place of another
-            m = int(draw_uniform(random, stream) * LEAF_ROOM)
+            m = int(draw_uniform(random, stream) * store.members.shape[3])
             store.homes[slot, tree, store.members[slot, tree, leaf, m]] = 0
             store.members[slot, tree, leaf, m] = place
             store.homes[slot, tree, place] = leaf
@@ -227,23 +231,23 @@ def _split(store, slot, tree, leaf, random, stream):
         return False
     columns, room = store.rows.shape[2], store.rows.shape[1]
     members = store.members[slot, tree, leaf]
-    first = members[int(draw_uniform(random, stream) * LEAF_ROOM)]
+    first = members[int(draw_uniform(random, stream) * store.members.shape[3])]
     second = _farthest(store, slot, members, first)
     first = _farthest(store, slot, members, second)
     direction = store.directions[slot, tree, leaf]
     for j in range(columns):
         direction[j] = store.rows[slot, first, j] - store.rows[slot, second, j]
     base = ((slot * store.cuts.shape[1] + tree) * store.cuts.shape[2] + leaf) * columns
-    along = np.empty(LEAF_ROOM)
-    for m in range(LEAF_ROOM):
+    along = np.empty(store.members.shape[3])
+    for m in range(store.members.shape[3]):
         start = (slot * room + members[m]) * columns
         along[m] = dot_at(store.directions, base, store.rows, start, columns)
     ranked = np.sort(along)
-    middle = LEAF_ROOM // 2
+    middle = store.members.shape[3] // 2
     cut = 0.5 * (ranked[middle - 1] + ranked[middle])
     if not ranked[middle - 1] < cut <= ranked[middle]:  # ties across the middle
         cut = ranked[0]
-        for m in range(1, LEAF_ROOM):
+        for m in range(1, store.members.shape[3]):
             if ranked[m] > ranked[0]:
                 cut = ranked[m]
                 break
@@ -259,9 +263,9 @@ def _share_out(store, slot, tree, leaf, new, along, cut):
     store.cuts[slot, tree, leaf] = cut
     for side in range(2):
         store.children[slot, tree, leaf, side] = new + side
-        store.children[slot, tree, new + side, 0] = -1
+        store.children[slot, tree, new + side] = -1
         store.fill[slot, tree, new + side] = 0
-    for m in range(LEAF_ROOM):
+    for m in range(store.members.shape[3]):
         i = store.members[slot, tree, leaf, m]
         child = new + (1 if along[m] >= cut else 0)
         n = store.fill[slot, tree, child]
@@ -278,7 +282,7 @@ def _farthest(store, slot, members, i):
     columns = store.rows.shape[2]
     start = (slot * store.rows.shape[1] + i) * columns
     best, far = i, -1.0
-    for m in range(LEAF_ROOM):
+    for m in range(store.members.shape[3]):
         s = _distance(store, slot, members[m], store.rows, start, store.norms[slot, i])
         if s > far:
             best, far = members[m], s

@@ -45,7 +45,8 @@ def pack_arrays(state: Mixed) -> dict[str, np.ndarray]:
     """Copies of all arrays that a learner is."""
     counts = state.counts
     answers = int(min(counts[Counts.SEEN], len(state.log_rows)))
-    nodes, live = int(state.near.grown.max()), int(counts[Counts.LIVE])
+    live, grown = int(counts[Counts.LIVE]), state.near.grown
+    nodes = int((grown if counts[Counts.STAGE] else grown[live]).max())
     packed = {_SIZES: np.array([len(state.log_rows), state.near.fill.shape[2]])}
     for name, array in _flat(state).items():
         if name in _SCRATCH:
@@ -64,7 +65,7 @@ def unpack_arrays(packed: dict[str, np.ndarray]) -> Mixed:
     """The state that was packed, with room and scratch as it had them."""
     room, nodes = (int(size) for size in packed[_SIZES])
     live = int(packed["counts"][Counts.LIVE])
-    found = {}
+    found: dict[str, Any] = {}
     for name, array in packed.items():
         if name == _SIZES:
             continue
