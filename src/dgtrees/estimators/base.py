@@ -147,9 +147,10 @@ class DGTEstimator(TreeParameters, SingleTree):
         """Train as often as the recipe says and return the trainer that validated best."""
         going_on = self.warm_start and hasattr(self, "_trainer_")
         tries = 1 if validation is None or going_on else recipe.n_tries(len(train.X))
-        trainers = [
-            self._trainer(train, recipe.for_try(number), seed + number) for number in range(tries)
-        ]
+        recipes = [recipe.for_try(number) for number in range(tries)]
+        if going_on:
+            recipes = [recipe.going_on(self._trainer_.recipe)]
+        trainers = [self._trainer(train, r, seed + i) for i, r in enumerate(recipes)]
         n_epochs = recipe.n_epochs(len(train.X))
         total = n_epochs + (tries - 1) * (n_epochs // 2)
         with (
@@ -185,6 +186,7 @@ class DGTEstimator(TreeParameters, SingleTree):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             trainer = self._trainer(rows, recipe, seed)
         else:
+            recipe = recipe.going_on(trainer.recipe)
             self._check_kept(trainer, rows, recipe)
             trainer.recipe = recipe
         result = trainer.fit(rows, epochs=1)

@@ -29,6 +29,8 @@ __all__ = [
 POLISH_PASSES = 10
 """Passes of refine="polish" where a recipe has none of its own; few trees take more."""
 
+_HINGES, _NEARLY = (2, 3, 4), 0.1  # heights of hinge starts, and their share of the rates
+
 _TRIED_ROWS = 500
 """With fewer rows, those held out are too few to tell one try from another."""
 
@@ -90,8 +92,11 @@ class Recipe:
         "range", from 0 to 1.
     start
         Where training sets out from (`learn.starts`): "random" nodes, "uniform", the same with
-        the paper's first leaves, or "pair", nodes that separate unlike rows, from which trees of
-        many leaves need fewer steps.
+        the paper's first leaves, "pair", nodes that separate unlike rows, from which trees of
+        many leaves need fewer steps, or "hinge", for linear leaves of regression: one try from
+        random nodes, others from small trees of several heights (`learn.hinges`).
+    start_depth
+        Height of a hinge start, where that is less than the tree's; set by `for_try`.
     input_noise, relative_noise
         Standard deviation of Gaussian noise on the standardised inputs while training, and what is
         added to it in proportion to the size of a value: extreme values come with much, so that no
@@ -157,6 +162,7 @@ class Recipe:
     log_copies: bool = False
     target_scaling: str = "standard"
     start: str = "random"
+    start_depth: int | None = None
     input_noise: float = 0.0
     relative_noise: float = 0.0
     label_smoothing: float = 0.0
@@ -215,8 +221,29 @@ class Recipe:
         return self.least_rate + (1.0 - self.least_rate) * cosine
 
     def for_try(self, number: int) -> Recipe:
-        """The recipe of one of several tries: every other one of a pair start begins at random."""
-        return replace(self, start="random") if number % 2 else self
+        """The recipe of one of several tries.
+
+        Every other one of a pair start begins at random, and the first of four of a hinge start;
+        the others of these have a tree that is nearly finished, and take small steps.
+        """
+        if self.start != "hinge":
+            return replace(self, start="random") if number % 2 else self
+        if number % 4 == 0:
+            return replace(self, start="random")
+        return replace(
+            self,
+            start_depth=_HINGES[number % 4 - 1],
+            n_layers=1,
+            learning_rate=_NEARLY * self.learning_rate,
+            leaf_learning_rate=_NEARLY * self.leaf_learning_rate,
+            weight_decay=0.0,
+        )
+
+    def going_on(self, before: Recipe) -> Recipe:
+        """The recipe to go on with after one of its tries, whichever it was."""
+        tries = [self, *(self.for_try(number) for number in range(4))]
+        same = [r for r in tries if (r.start, r.start_depth) == (before.start, before.start_depth)]
+        return same[0] if same else self
 
     def n_tries(self, rows: int) -> int:
         """Trees to train when there are `rows` training rows and some to validate with."""
@@ -308,7 +335,13 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "regression": _REGRESSION,
         # Extreme values weigh much in a slope.
         "regression, linear leaves": replace(
-            _REGRESSION, local_after=1.0, relative_noise=0.05, refit_strength=None
+            _REGRESSION,
+            local_after=1.0,
+            relative_noise=0.05,
+            refit_strength=None,
+            start="hinge",
+            tries=4,
+            max_tried_steps=60_000,  # trees from hinges are small
         ),
     },
     # The one number makes no difference to the probabilities of classes.

@@ -30,7 +30,7 @@ _CHOICES = {
     "anneal_schedule": ("linear", "log"),
     "scaling": ("standard", "absolute"),
     "target_scaling": ("standard", "range"),
-    "start": ("random", "uniform", "pair"),
+    "start": ("random", "uniform", "pair", "hinge"),
 }
 _FLAGS = ("layer_biases", "output_bias", "penalize_biases", "log_copies")
 
@@ -58,6 +58,7 @@ _RANGES = {
     "min_epochs": (True, 1, inf),
     "max_epochs": (True, 1, inf),
     "max_steps": (True, 1, inf),
+    "start_depth": (True, 1, inf),
     "l1": (False, 0, inf),
     "l2": (False, 0, inf),
     "input_noise": (False, 0, inf),
@@ -71,7 +72,14 @@ _RANGES = {
     "refit_strength": (False, 0, inf),
     "polish": (True, 0, inf),
 }
-_OPTIONAL = {"reference_features", "reference_rows", "epochs", "patience", "refit_strength"}
+_OPTIONAL = {
+    "reference_features",
+    "reference_rows",
+    "start_depth",
+    "epochs",
+    "patience",
+    "refit_strength",
+}
 
 
 def check_recipe(recipe: Recipe) -> None:

@@ -6,6 +6,7 @@ A start is one function that returns a `Start`, from standardised rows if it loo
   may be uniform within one over the square root of their number, as the paper's authors have them;
 * pair: a complete tree whose nodes separate two of their rows that differ in the target, halving
   their rows at the median. Trees of many classes and leaves then learn in half of the steps;
+* hinge (`learn.hinges`): a small complete tree with linear leaves, for regression;
 * grown (`learn.grown`): a best-first axis-parallel tree on a topology of its own.
 
 Given nodes are put into the last layer, which is solved for them.
@@ -42,6 +43,8 @@ class Start:
     values : ndarray of shape (leaves, outputs)
     weights, bias : ndarray of shape (nodes, d) and (nodes,), optional
         None for nodes drawn at random.
+    slopes : ndarray of shape (leaves, outputs, d), optional
+        Of linear leaves; None for 0.
     """
 
     left: np.ndarray
@@ -50,6 +53,7 @@ class Start:
     values: np.ndarray
     weights: np.ndarray | None = None
     bias: np.ndarray | None = None
+    slopes: np.ndarray | None = None
 
 
 def random_start(
@@ -167,7 +171,7 @@ def leaf_values(
 
 
 def draw_parameters(layout: Layout, start: Start, random: np.random.Generator) -> np.ndarray:
-    """The flat vector of parameters for a start: random layers, zero biases and slopes."""
+    """The flat vector of parameters for a start: random layers, zero biases (and slopes)."""
     P = np.zeros(layout.size, dtype=np.float32)
     before, product = layout.n_features, None
     last = len(layout.widths) - 1
@@ -189,6 +193,8 @@ def draw_parameters(layout: Layout, start: Start, random: np.random.Generator) -
         else:
             at = layout.biases_at[last]
             P[at : at + len(start.bias)] = start.bias
+    if start.slopes is not None:
+        P[layout.slopes_at : layout.slopes_at + start.slopes.size] = start.slopes.ravel()
     P[layout.leaves_at :] = start.values.ravel()
     return P
 

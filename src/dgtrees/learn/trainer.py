@@ -15,6 +15,7 @@ import numpy as np
 
 from dgtrees.learn import polish, refine
 from dgtrees.learn.descent import Descent
+from dgtrees.learn.hinges import MOST_COLUMNS, hinge_start
 from dgtrees.learn.processes import ALONE, Processes
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.result import Callback, TrainingResult
@@ -70,7 +71,8 @@ class Trainer:
         self.max_depth = max_depth
         self.descent: Any
         if engine is None:
-            start = self._start(first, outputs)
+            with one_thread():
+                start = self._start(first, outputs, leaf)
             self.descent = Descent(start, width, leaf, recipe, n_classes > 0, seed)
         else:
             self.descent = engine(width, outputs, max_depth, leaf, recipe, seed, n_classes > 0)
@@ -78,10 +80,15 @@ class Trainer:
         self.classes: list | None = None  # the labels behind class numbers, for whoever goes on
         self._importance = np.zeros(width)
 
-    def _start(self, first: Examples, outputs: int) -> Start:
+    def _start(self, first: Examples, outputs: int, leaf: str) -> Start:
         random = np.random.default_rng([self.seed, 1])
+        recipe, alone = self.recipe, self.processes is ALONE
         # Processes that train together begin alike, and none of them has all rows.
-        if self.recipe.start != "pair" or self.processes is not ALONE:
+        bends = leaf == "linear" and not self.n_classes and first.X.shape[1] <= MOST_COLUMNS
+        if alone and bends and recipe.start == "hinge" and recipe.start_depth is not None:
+            height = min(self.max_depth, recipe.start_depth)
+            return hinge_start(*self._prepare(first), height, random)
+        if recipe.start != "pair" or not alone:
             uniform = self.recipe.start == "uniform"
             return random_start(self.max_depth, outputs, random, uniform)
         X, target, weight = self._prepare(first)
