@@ -23,7 +23,8 @@ def test_the_order_is_that_of_a_stable_sort(values):
     assert ordered(array) == np.argsort(array, kind="stable").tolist()
 
 
-@pytest.mark.parametrize("rows", [64, 65, 5000])
+@pytest.mark.parametrize("rows", [64, 65, 1000, 1001, 5000])
 def test_short_and_long_orders_of_many_equal_values(rows):
-    values = np.random.default_rng(rows).integers(-20, 20, size=rows) / 7
-    assert ordered(values) == np.argsort(values.astype(np.float32), kind="stable").tolist()
+    for few in (2, 3, 40):
+        values = np.random.default_rng(rows).integers(-few // 2, few // 2, size=rows) / 7
+        assert ordered(values) == np.argsort(values.astype(np.float32), kind="stable").tolist()

@@ -8,12 +8,10 @@ from dgtrees.tree.compiled import njit
 
 __all__ = ["order_values", "place_of"]
 
-_SHORT = 64
-"""So many are sorted by insertion."""
+_SHORT, _MEDIUM = 64, 1000
+"""So many are sorted by insertion; so many by smaller digits, whose counts are cleared sooner."""
 
-_BITS = 11
-_BUCKETS = 2**_BITS
-_DIGIT = np.uint64(_BUCKETS - 1)
+_BITS, _FEWER_BITS = 11, 8
 _SIGN, _EVERY = np.uint32(0x80000000), np.uint32(0xFFFFFFFF)
 _HALF, _PLACE = np.uint64(32), np.uint64(0xFFFFFFFF)
 
@@ -32,17 +30,44 @@ def order_values(values, n, keys, spare):
     of a negative one all turned over.
     """
     bits = values.view(np.uint32)
+    one = other = bits[0]
+    two = True  # whether there are no more than two values, as in a column of yes and no
     for i in range(n):
+        if bits[i] != one and bits[i] != other:
+            two = two and one == other
+            other = bits[i]
         word = bits[i] ^ (_EVERY if bits[i] & _SIGN else _SIGN)
         keys[i] = (np.uint64(word) << _HALF) | np.uint64(i)
-    if n <= _SHORT:
+    if two:
+        _separate(keys, spare, n)
+    elif n <= _SHORT:
         _insert(keys, n)
-        return
-    counts = np.empty(_BUCKETS, np.int64)
-    _sort_by_digit(keys, spare, n, np.uint64(32), counts)
-    _sort_by_digit(spare, keys, n, np.uint64(32 + _BITS), counts)
-    _sort_by_digit(keys, spare, n, np.uint64(32 + 2 * _BITS), counts)
-    keys[:n] = spare[:n]
+    elif n <= _MEDIUM:
+        for turn in range(4):
+            a, b = (keys, spare) if turn % 2 == 0 else (spare, keys)
+            _sort_by_digit(a, b, n, np.uint64(32 + _FEWER_BITS * turn), _FEWER_BITS)
+    else:
+        _sort_by_digit(keys, spare, n, np.uint64(32), _BITS)
+        _sort_by_digit(spare, keys, n, np.uint64(32 + _BITS), _BITS)
+        _sort_by_digit(keys, spare, n, np.uint64(32 + 2 * _BITS), _BITS)
+        keys[:n] = spare[:n]
+
+
+@njit(nogil=True, cache=True)
+def _separate(keys, spare, n):
+    """Keys of the smaller of two values first."""
+    least = keys[0]
+    for i in range(n):
+        least = min(least, keys[i])
+    lower, upper = 0, 0
+    for i in range(n):
+        if keys[i] >> _HALF == least >> _HALF:
+            keys[lower] = keys[i]
+            lower += 1
+        else:
+            spare[upper] = keys[i]
+            upper += 1
+    keys[lower:n] = spare[:upper]
 
 
 @njit(nogil=True, cache=True)
@@ -56,14 +81,15 @@ def _insert(keys, n):
 
 
 @njit(nogil=True, cache=True)
-def _sort_by_digit(keys, to, n, shift, counts):
+def _sort_by_digit(keys, to, n, shift, bits):
     """Sort by some bits, keeping the order of equal ones."""
-    counts[:] = 0
+    mask = np.uint64((1 << bits) - 1)
+    counts = np.zeros(1 << bits, np.int64)
     for i in range(n):
-        counts[np.intp((keys[i] >> shift) & _DIGIT)] += 1
-    for k in range(1, _BUCKETS):
+        counts[np.intp((keys[i] >> shift) & mask)] += 1
+    for k in range(1, 1 << bits):
         counts[k] += counts[k - 1]
     for i in range(n - 1, -1, -1):
-        digit = np.intp((keys[i] >> shift) & _DIGIT)
+        digit = np.intp((keys[i] >> shift) & mask)
         counts[digit] -= 1
         to[counts[digit]] = keys[i]

@@ -59,6 +59,7 @@ class Room(NamedTuple):
     scatter: np.ndarray
     slope: np.ndarray
     mean: np.ndarray
+    row: np.ndarray
     mixture: np.ndarray
     random: np.ndarray
 
@@ -74,6 +75,7 @@ def make_room(sample: Sample, rows: int, width: int, seed: int) -> Room:
         np.empty(outputs),
         np.empty(outputs),
         np.empty((width, width)),
+        np.empty(width),
         np.empty(width),
         np.empty(width),
         np.empty(outputs),
@@ -273,11 +275,13 @@ def slope(sample, rows, first, last, k, room):
         mass += w
         middle += w * t
         for p in range(k):
-            x = w * (X[room.order[p], row] - X[room.order[p], origin])
+            room.row[p] = X[room.order[p], row] - X[room.order[p], origin]
+        for p in range(k):
+            x = w * room.row[p]
             mean[p] += x
             slopes[p] += x * t
             for q in range(p + 1):
-                scatter[p, q] += x * (X[room.order[q], row] - X[room.order[q], origin])
+                scatter[p, q] += x * room.row[q]
     trace = 0.0
     for p in range(k):
         slopes[p] -= mean[p] * middle / mass

@@ -67,6 +67,11 @@ def _make_plain(kind: Any, task: str, height: int, seed: int, settings: dict[str
     return kind(**options)
 
 
+def _make_grown(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
+    # Forests that choose what their trees are: there is no height.
+    return kind(random_state=seed, n_jobs=1, **settings)
+
+
 def _make_cart(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
     # The trees of a library that is not ours: 0 stands for no limit, which TOML cannot say.
     options = {"max_depth": height} | settings
@@ -127,6 +132,7 @@ KINDS: dict[str, Kind] = {
     "ridge": Kind(_make_ridge, Ridge, None, {}),
     "cart": Kind(_make_cart, DecisionTreeRegressor, DecisionTreeClassifier, {}),
     "dgt-forest": Kind(_make_tree, DGTForestRegressor, DGTForestClassifier, _EPOCHS | _FEW),
+    "dgt-grown": Kind(_make_grown, DGTForestRegressor, DGTForestClassifier, _FEW),
     "xgboost": Kind(_make_xgboost, "XGBRegressor", "XGBClassifier", _FEW, True),
     "adaboost": Kind(_make_adaboost, AdaBoostRegressor, AdaBoostClassifier, _FEW),
     "random-forest": Kind(_make_random_forest, RandomForestRegressor, RandomForestClassifier, _FEW),
