@@ -106,7 +106,9 @@ def test_a_forest_takes_the_quicker_way_and_answers_the_same():
     # One by one where nodes are many, or all of them are wide.
     wide = [any_small_tree(rng, 900, rng.normal(size=(50, 900))) for _ in range(2)]
     assert ObliqueForest(wide)._small is None
-    high = ObliqueTree.complete(np.eye(3)[rng.integers(3, size=127)], np.zeros(127), np.ones((128, 1)))
+    high = ObliqueTree.complete(
+        np.eye(3)[rng.integers(3, size=127)], np.zeros(127), np.ones((128, 1))
+    )
     assert ObliqueForest([high])._small is None
 
 
