@@ -95,7 +95,7 @@ def measure(split: Split, name: str) -> dict[str, Any]:
 
 
 def _judge(model: Any, X: Any, y: np.ndarray, task: str) -> dict[str, float | None]:
-    answer = np.asarray(model.predict(X))
+    answer = np.asarray(model.predict(X)).reshape(len(y))  # CatBoost's classes are a column
     if task == "reg":
         error = float(np.sqrt(np.mean((answer - y) ** 2)) / np.std(y))
         return {"score": error, "log_loss": None, "auc": None}

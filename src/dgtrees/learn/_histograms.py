@@ -202,7 +202,7 @@ def best_split(
         for k in range(total.shape[0]):
             shares[k] = np.float32(total[k] / ONE)
         for g in range(groups.shape[0]):
-            scan_group(
+            scan_group(  # type: ignore[call-arg]
                 sums, groups[g, 0], groups[g, 1] - 1, words, shares, np.float32(need),
                 np.float32(ridge), running, found,
             )  # fmt: skip

@@ -268,7 +268,7 @@ def _gains(lead: np.ndarray, weight: np.ndarray) -> float:
 
 
 class _Lines:
-    """Linear models that sums start from; the penalty is chosen on the first part's held-out rows."""
+    """Lines that sums start from; the penalty is chosen on the first part's held-out rows."""
 
     def __init__(self, rows: BoostingRows, parts: list[_Part], classification: bool) -> None:
         self._rows, self._parts, self._classification = rows, parts, classification

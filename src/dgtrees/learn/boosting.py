@@ -260,8 +260,8 @@ class Booster:
         size = int(groups[-1, 0] + groups[-1, 1] * WIDTH * self._packed.shape[1])
         sums = self._sums[: settings.max_leaves * size].reshape(settings.max_leaves, size)
         splits, children, gains, bounds, edges, totals = grow(
-            bins, drawn, others, self._packed, base, groups, n_bins, signs, sums, settings.max_leaves,
-            settings.least_rows, settings.ridge / curve,
+            bins, drawn, others, self._packed, base, groups, n_bins, signs, sums,
+            settings.max_leaves, settings.least_rows, settings.ridge / curve,
         )  # fmt: skip
         if columns is not None:
             splits[:, 0] = columns[splits[:, 0]]

@@ -20,7 +20,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from dgtrees import DGTClassifier, DGTForestClassifier, DGTForestRegressor, DGTRegressor
+from dgtrees import (
+    DGTBoostingClassifier,
+    DGTBoostingRegressor,
+    DGTClassifier,
+    DGTForestClassifier,
+    DGTForestRegressor,
+    DGTRegressor,
+)
 from dgtrees.learn.recipe import Recipe
 from dgtrees.paper.baselines import (
     LCNClassifier,
@@ -82,9 +89,7 @@ def _make_ridge(kind: Any, task: str, height: int, seed: int, settings: dict[str
     return make_pipeline(StandardScaler(), kind(**settings))
 
 
-def _make_random_forest(
-    kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]
-) -> Any:
+def _make_ensemble(kind: Any, task: str, height: int, seed: int, settings: dict[str, Any]) -> Any:
     return kind(random_state=seed, n_jobs=1, **settings)
 
 
@@ -133,9 +138,10 @@ KINDS: dict[str, Kind] = {
     "cart": Kind(_make_cart, DecisionTreeRegressor, DecisionTreeClassifier, {}),
     "dgt-forest": Kind(_make_tree, DGTForestRegressor, DGTForestClassifier, _EPOCHS | _FEW),
     "dgt-grown": Kind(_make_grown, DGTForestRegressor, DGTForestClassifier, _FEW),
+    "dgt-boosting": Kind(_make_ensemble, DGTBoostingRegressor, DGTBoostingClassifier, _FEW),
     "xgboost": Kind(_make_xgboost, "XGBRegressor", "XGBClassifier", _FEW, True),
     "adaboost": Kind(_make_adaboost, AdaBoostRegressor, AdaBoostClassifier, _FEW),
-    "random-forest": Kind(_make_random_forest, RandomForestRegressor, RandomForestClassifier, _FEW),
+    "random-forest": Kind(_make_ensemble, RandomForestRegressor, RandomForestClassifier, _FEW),
 }
 
 
