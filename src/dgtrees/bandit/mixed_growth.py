@@ -112,17 +112,9 @@ def with_action(state: Mixed, told: Told, similar: np.ndarray | None) -> Mixed:
         getattr(new, name)[:] = getattr(state, name)
     new = new._replace(near=state.near)
     slot = int(state.counts[Counts.LIVE])
-<<<<<<< HEAD:src/dgtrees/bandit/_mixed_growth.py
-    banks = (
-        (new.linear, state.linear, told.ridge),
-        (new.product, state.product, told.product_ridge),
-    )
-    for bank, old, ridge in banks:
-=======
     linear = (new.linear, state.linear, told.ridge)
     product = (new.product, state.product, told.product_ridge)
     for bank, old, ridge in (linear, product):
->>>>>>> 8756d123490a4b266c0c371cf8a412d5e8dc2f14:src/dgtrees/bandit/mixed_growth.py
         _copy_bank(bank, old, np.arange(old.slopes.shape[2]))
         start_alike(bank, slot, new.like, actions)
         invert(bank, slot, actions, ridge)

@@ -25,10 +25,7 @@ __all__ = [
     "LEAF_ROOM",
     "NEAREST",
     "SAME",
-<<<<<<< HEAD
-=======
     "TREES",
->>>>>>> 8756d123490a4b266c0c371cf8a412d5e8dc2f14
     "Neighbours",
     "empty",
     "find",
