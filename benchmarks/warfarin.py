@@ -3,10 +3,10 @@
     DGTREES_DATA=... python -m benchmarks.warfarin --orders 10 --output docs/warfarin.json
     python -m benchmarks.warfarin --draw docs/warfarin.json --picture docs/images/warfarin.png
 
-Patients come once, in random orders with the seeds 0, 1, ...; a policy names a weekly dose, low (below
-21 mg), medium or high (above 49 mg), and hears whether it was right. DGTBandit gets what is known of a
-patient as it is, LinUCB the same columns from an encoder that has seen all patients before. LinUCB runs
-with three widths of its bounds, and the best of them counts.
+Patients come once, in random orders with the seeds 0, 1, ...; a policy names a weekly dose, low
+(below 21 mg), medium or high (above 49 mg), and hears whether it was right. DGTBandit gets what is
+known of a patient as it is, LinUCB the same columns from an encoder that has seen all patients
+before. LinUCB runs with three widths of its bounds, and the best of them counts.
 """
 
 from __future__ import annotations

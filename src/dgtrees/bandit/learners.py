@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dgtrees.bandit.learner import Learner
 from dgtrees.bandit.mixed_learner import MixedLearner
 
 __all__ = ["LEARNERS", "find_learner"]
 
-LEARNERS: dict[str, Callable[..., Learner]] = {"default": MixedLearner}
-"""Classes by the name of their recipe; called with n_features, n_actions and seed."""
+LEARNERS: dict[str, Callable[..., Any]] = {"default": MixedLearner}
+"""Classes of learners (`dgtrees.bandit.learner`) by the name of their recipe."""
 
 
-def find_learner(name: Any) -> Callable[..., Learner] | None:
+def find_learner(name: Any) -> Callable[..., Any] | None:
     """The learner of a recipe; None for recipes of the online tree."""
     return LEARNERS.get(name) if isinstance(name, str) else None

@@ -38,8 +38,8 @@ def simulate(
     leaf: Annotated[
         str | None,
         typer.Option(
-            help="For a tree alone, what a leaf holds: constant, or linear in the features (default "
-            "for values, but with the paper's recipe)."
+            help="For a tree alone, what a leaf holds: constant, or linear in the features "
+            "(default for values, but with the paper's recipe)."
         ),
     ] = None,
     recipe: o.RecipeName = "default",
