@@ -240,7 +240,8 @@ class NamedPolicy(HasModel):
             tree: ObliqueTree | None = self._need_learner().tree()
         if tree is None:
             raise StateError(
-                "the policy is no single tree as it now is: distil() makes one that answers nearly as it does"
+                "the policy is no single tree as it now is: distil() makes one that answers nearly "
+                "as it does"
             )
         return tree
 
