@@ -117,7 +117,7 @@ def _alternate(
     A: np.ndarray, y: np.ndarray, weight: np.ndarray, convex: bool, random: np.random.Generator
 ) -> tuple[float, np.ndarray] | None:
     """Planes for two sides and sides for two planes, in turns; the loss and the cut."""
-    w = random.standard_normal(A.shape[1])
+    w = random.standard_normal((A.shape[1],))
     w[-1] -= np.median(A @ w)
     for _ in range(_ROUNDS):
         right = A @ w >= 0
