@@ -19,7 +19,6 @@ from scipy import sparse
 from dgtrees.estimators.callbacks import progress_bar
 from dgtrees.estimators.constructors import ForestParameters
 from dgtrees.estimators.delegation import ModelEstimator
-from dgtrees.estimators.log_copies import add_log_copies
 from dgtrees.estimators.parallel import run
 from dgtrees.estimators.parameters import check_size, checked_recipe, unchanged_on_error
 from dgtrees.estimators.prediction_intervals import Intervals
@@ -104,8 +103,6 @@ class ForestEstimator(ForestParameters, ModelEstimator):
         train, validation, seed = self._training_rows(
             X, y, sample_weight, X_val, y_val, sample_weight_val
         )
-        told = add_log_copies(self._encoder, recipe, train, validation)
-        self._encoder, train, validation = told
         check_size(self.max_depth, self.leaf, train.X.shape[1], self._outputs_per_leaf)
         growing = self._growing(recipe)
         grown_from = _content(train), growing, repr(getattr(self, "class_weight", None))
