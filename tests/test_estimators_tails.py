@@ -11,7 +11,6 @@ from sklearn.tree import DecisionTreeClassifier
 import dgtrees
 from dgtrees import (
     DGTClassifier,
-    DGTForestRegressor,
     DGTRegressor,
     contributions,
     explain,
@@ -165,14 +164,6 @@ def test_training_goes_on_with_the_copies_it_began_with():
     assert model.partial_fit(normal, y).encoded_feature_names_ == names
     fresh = beside(warm_start=True).fit(normal, y)
     assert fresh.fit(X, y).encoded_feature_names_ == ["x0", "x1", "x2", "x3"]
-
-
-def test_forests_have_the_copies_too():
-    X, y = rows(DGTRegressor)
-    forest = DGTForestRegressor(2, max_depth=2, max_epochs=2, random_state=0).fit(X, y)
-    assert len(forest.encoded_feature_names_) == 8
-    assert forest.feature_importances_.shape == (4,)
-    assert np.isfinite(forest.predict(X)).all()
 
 
 def test_copies_help_where_tails_are_long():

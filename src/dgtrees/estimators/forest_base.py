@@ -22,7 +22,6 @@ from dgtrees.estimators.callbacks import tell
 from dgtrees.estimators.constructors import ForestParameters
 from dgtrees.estimators.delegation import ModelEstimator
 from dgtrees.estimators.forest_growth import choose_plan, grow_all
-from dgtrees.estimators.log_copies import add_log_copies
 from dgtrees.estimators.out_of_bag import ask_unseen, rows_of_leaves, together, tree_seed
 from dgtrees.estimators.parameters import (
     RECIPE_OVERRIDES,
@@ -118,9 +117,6 @@ class ForestEstimator(ForestParameters, ModelEstimator):
         train, validation, seed = self._training_rows(
             X, y, sample_weight, X_val, y_val, sample_weight_val
         )
-        if not self._chooses:
-            told = add_log_copies(self._encoder, recipe, train, validation)
-            self._encoder, train, validation = told
         grown_from = self._identity(train, recipe)
         members: list[Member] = []
         if self.warm_start and hasattr(self, "forest_"):

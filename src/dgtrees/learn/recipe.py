@@ -85,8 +85,8 @@ class Recipe:
         "absolute" its mean absolute deviation (as a normal distribution's standard deviation),
         where that is smaller, so that a few extreme values do not hide the rest.
     log_copies
-        Whether columns of numbers get their soft logarithm beside them (`learn.tails`), where
-        all rows are there when training begins.
+        Whether columns of numbers get their soft logarithm beside them (`learn.tails`), in `fit`
+        of a single tree.
     target_scaling
         What targets of regression are for training: "standard" with mean 0 and deviation 1, or
         "range", from 0 to 1.

@@ -210,7 +210,7 @@ def describe_model(model: Any, data: Split) -> dict[str, Any]:
         found = {"leaves": int(model.get_n_leaves()), "depth": int(model.get_depth())}
     if hasattr(model, "_trainer_"):
         # The tree as it was trained, complete: what is delivered has lost its empty branches.
-        visits, _ = model._trainer_.harden().visits(data.X_train)
+        visits, _ = model._trainer_.harden().visits(model.model_.encode(data.X_train))
         found |= {"nodes": len(visits), "nodes_reached": int((visits > 0).sum())}
     for name in ("n_iter_", "soft_loss_", "hard_loss_"):
         value = getattr(model, name, None)
