@@ -85,6 +85,8 @@ KINDS = {
     "soft voting": DGTForestClassifier(3, 3),
     "hard voting": DGTForestClassifier(4, 3, voting="hard"),
     "forest of values": DGTForestRegressor(3, 3),
+    "chosen voting": DGTForestClassifier(3),
+    "chosen values": DGTForestRegressor(3),
 }
 
 
@@ -96,7 +98,8 @@ def test_estimators_agree_with_their_file_and_exports(kind, leaf, tmp_path):
     X[rng.random(X.shape) < 0.05] = np.nan
     X[:, 8] = rng.normal(size=1500)  # one column without gaps
     y = np.nan_to_num(X[:, 0]) + X[:, 8] ** 2
-    model = clone(KINDS[kind]).set_params(leaf=leaf, max_epochs=3, random_state=0)
+    epochs = None if kind.startswith("chosen") else 3
+    model = clone(KINDS[kind]).set_params(leaf=leaf, max_epochs=epochs, random_state=0)
     model.fit(X, np.digitize(y, [0.0, 1.0]) if is_classifier(model) else y)
     model.save(tmp_path / "model.dgt")
     loaded = dgtrees.load(tmp_path / "model.dgt")
