@@ -58,8 +58,11 @@ def test_a_stream_is_decide_and_learn_one_by_one_also_through_files():
         if i in (0, 5, 12, 22, 45, 90, 256, 600):  # before, between and amid successors
             settings, arrays = single.pack()
             single = MixedLearner.unpack(json.loads(json.dumps(settings)), arrays)
-    assert _same(whole, single)
     assert np.array_equal(whole.expected(X), single.expected(X))
+    assert single._state.counts[Counts.STAGE]  # a successor is in the making, in a stale slot
+    more = [learner.stream(X, y, np.arange(300), 1.0, 0.0) for learner in (whole, single)]
+    assert np.array_equal(*more)
+    assert not single._state.counts[Counts.STAGE] and _same(whole, single)
 
 
 def test_the_log_goes_round():
