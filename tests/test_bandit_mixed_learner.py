@@ -125,6 +125,15 @@ def test_probabilities_are_exact_and_those_of_the_draws(allowed):
     assert (np.abs(shares - chances) <= 4.5 * np.sqrt(chances * (1 - chances) / 4000)).all()
 
 
+def test_all_actions_are_tried_while_all_rewards_are_equal():
+    learner, tried = MixedLearner(3, 20, explore=0.0, least_explore=0.0), []
+    for x in np.random.default_rng(0).normal(size=(200, 3)):
+        action, chances = learner.decide(x, _everything(20))
+        learner.learn(x, action, 7.0, chances[action])
+        tried.append(action)
+    assert np.bincount(tried[-100:], minlength=20).min() >= 2
+
+
 def test_no_allowed_action_is_refused():
     with pytest.raises(ValueError, match="at least one action"):
         MixedLearner(2, 2).decide(np.zeros(2), np.zeros(2, dtype=bool))
