@@ -8,7 +8,8 @@ and checkpoint goes to benchmarks/results/bandit_peers.csv; what is there alread
 
 Peers see the same orders. LinUCB (alpha .3) and quadratic LinUCB (the same on all columns and
 products, at most 200 of these, screened on the first 300 rows, which it answers at random) are
-exact; Vowpal Wabbit is run with --squarecb, --regcb, and --squarecb with -q ::.
+exact; Vowpal Wabbit is run with --squarecb, --regcb, and --squarecb with -q ::, at its own defaults,
+on columns that all rows of the stream have standardised, which no other peer is given.
 """
 
 from __future__ import annotations
@@ -110,6 +111,8 @@ def stream(name: str, seed: int, queries: int) -> tuple[np.ndarray, ...]:
 def run(name: str, peer: str, seed: int, queries: int) -> list[dict[str, Any]]:
     """Records of one stream."""
     X, y, order, X_test, y_test = stream(name, seed, queries)
+    if peer.startswith("vw"):
+        X, X_test = _standardised(X, X), _standardised(X_test, X)
     policy = PEERS[peer](int(y.max()) + 1, seed)
     records, start, lost, spent = [], 0, 0.0, 0.0
     for end in [end for end in CHECKPOINTS if end <= queries]:
@@ -122,6 +125,12 @@ def run(name: str, peer: str, seed: int, queries: int) -> list[dict[str, Any]]:
         records.append(dict(zip(FIELDS, (name, peer, seed, *rounded), strict=True)))
         start = end
     return records
+
+
+def _standardised(rows: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """Rows in deviations from the means of others."""
+    spread = by.std(axis=0)
+    return (rows - by.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
 
 
 def _play(policy: Any, X: np.ndarray, y: np.ndarray, order: np.ndarray) -> float:

@@ -8,9 +8,7 @@ from dgtrees.bandit.mixed_learner import MixedLearner
 from dgtrees.bandit.mixed_policy import MixedPolicy
 from dgtrees.bandit.simulation import simulate
 from dgtrees.tree import mixed_step
-from dgtrees.tree.mixed_rows import load, multiply, transform
 from dgtrees.tree.mixed_state import Counts, Rewards
-from dgtrees.tree.neighbours import find
 from reference_mixed import Ridge, corrected, stacked
 
 
@@ -58,8 +56,11 @@ def test_a_stream_is_decide_and_learn_one_by_one_also_through_files():
         if i in (0, 5, 12, 22, 45, 90, 256, 600):  # before, between and amid successors
             settings, arrays = single.pack()
             single = MixedLearner.unpack(json.loads(json.dumps(settings)), arrays)
-    assert _same(whole, single)
     assert np.array_equal(whole.expected(X), single.expected(X))
+    assert single._state.counts[Counts.STAGE]  # a successor is in the making, in a stale slot
+    more = [learner.stream(X, y, np.arange(300), 1.0, 0.0) for learner in (whole, single)]
+    assert np.array_equal(*more)
+    assert not single._state.counts[Counts.STAGE] and _same(whole, single)
 
 
 def test_the_log_goes_round():
@@ -80,34 +81,20 @@ def test_members_are_those_of_the_slow_twin():
     slot, offset = state.counts[Counts.LIVE], state.rewards_seen[Rewards.OFFSET]
     linear, product = Ridge(3, told.ridge), Ridge(3, told.product_ridge)
     for x, action, reward in zip(X, state.log_actions, state.log_rewards, strict=False):
-        _transformed(learner, slot, x)
+        learner.expected(x[None])  # leaves the row as its members see it
         linear.learn(action, state.row.copy(), reward)
         product.learn(action, state.products.copy(), reward)
+    near = state.near
     for x in np.random.default_rng(5).normal(size=(5, 5)):
-        learner.expected(x[None])
-        scores = state.scores + offset
-        _transformed(learner, slot, x)
-        found = find(state.near, slot, state.row[:-1])
-        places = state.near.nearest[:found]
+        answer = learner.expected(x[None])[0]
+        scores, places = state.scores + offset, near.nearest
         first = np.array([linear.predict(k, state.row, offset) for k in range(3)])
         second = [product.predict(k, state.products, offset) for k in range(3)]
-        near = state.near
-        answers = (
-            near.actions[slot, places],
-            near.rewards[slot, places],
-            near.counts[slot, places],
-        )
-        third = corrected(first, near.distances[:found], *answers, told)
+        found = [part[slot, places] for part in (near.actions, near.rewards, near.counts)]
+        third = corrected(first, near.distances, *found, told)
         np.testing.assert_allclose(scores, np.clip([first, second, third], -0.5, 1.5), atol=1e-7)
         total = offset + state.stack[0] @ (scores - offset)
-        np.testing.assert_allclose(learner.expected(x[None])[0], total, atol=1e-9)
-
-
-def _transformed(learner: MixedLearner, slot: int, x: np.ndarray) -> None:
-    """Bring a row to the learner's scratch, as its members see it."""
-    load(learner._state, x)
-    transform(learner._state, slot, learner._told.clip)
-    multiply(learner._state, slot)
+        np.testing.assert_allclose(answer, total, atol=1e-9)
 
 
 def test_the_stack_is_that_of_the_slow_twin():
@@ -136,6 +123,15 @@ def test_probabilities_are_exact_and_those_of_the_draws(allowed):
     assert all(np.array_equal(given, chances) for _, given in draws)
     shares = np.bincount([action for action, _ in draws], minlength=3) / 4000
     assert (np.abs(shares - chances) <= 4.5 * np.sqrt(chances * (1 - chances) / 4000)).all()
+
+
+def test_all_actions_are_tried_while_all_rewards_are_equal():
+    learner, tried = MixedLearner(3, 20, explore=0.0, least_explore=0.0), []
+    for x in np.random.default_rng(0).normal(size=(200, 3)):
+        action, chances = learner.decide(x, _everything(20))
+        learner.learn(x, action, 7.0, chances[action])
+        tried.append(action)
+    assert np.bincount(tried[-100:], minlength=20).min() >= 2
 
 
 def test_no_allowed_action_is_refused():

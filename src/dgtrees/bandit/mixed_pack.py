@@ -76,7 +76,8 @@ def unpack_arrays(packed: dict[str, np.ndarray]) -> Mixed:
             shape[_ROOM[name]] = room
         elif name in _NODES:
             shape[_NODES[name]] = nodes
-        whole = np.zeros(shape, dtype=array.dtype)
+        # Nodes that no tree has grown yet are leaves.
+        whole = np.full(shape, -1 if name == "near.children" else 0, dtype=array.dtype)
         first = live if _slotted(name) and len(array) == 1 else 0
         place = (slice(first, first + len(array)), *(slice(0, n) for n in array.shape[1:]))
         whole[place] = array

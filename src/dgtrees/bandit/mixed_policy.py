@@ -29,7 +29,7 @@ class MixedPolicy:
     >>> from dgtrees.bandit.simulation import simulate
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> policy = MixedPolicy(n_actions=2)
-    >>> simulate(policy, X, X[:, 0] > 0, queries=500).progressive[-1] > 0.85
+    >>> bool(simulate(policy, X, X[:, 0] > 0, queries=500).progressive[-1] > 0.85)
     True
     """
 

@@ -94,7 +94,9 @@ def _share(state, told, allowed):
     found, known = _score(state, told)
     counts, total, chances = state.counts, state.total, state.probabilities
     actions = total.shape[0]
-    deviation = np.sqrt(max(state.rewards_seen[_SQUARE], 0.0))
+    # While all rewards are equal, what is unknown decides alone, and not the order of actions.
+    variance = state.rewards_seen[_SQUARE]
+    deviation = np.sqrt(variance) if variance > 0.0 else 1.0
     best, many, highest = -1, 0, 0.0
     for k in range(actions):
         if allowed[k]:
