@@ -16,7 +16,8 @@ import pytest
 import dgtrees
 from dgtrees import DGTBandit
 from dgtrees.bandit import Decision, LogWriter, SlateDecision, learners, read_decisions, simulate
-from dgtrees.errors import StateError
+from dgtrees.errors import ModelFileError, StateError
+from dgtrees.model import file as model_file
 from plain_learner import PlainLearner
 from taught_policies import saved
 
@@ -429,3 +430,27 @@ def test_four_forked_processes_and_their_merged_log(forks, tmp_path):
         assert twin.learn(answer.context, decision, answer.loss) == "learnt"
     assert saved(policy, tmp_path) == saved(twin, tmp_path)
     assert policy.learn_log(merged) == {"learnt": 0, "duplicate": 120}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_features": 99},
+        {"columns": None},
+        {"learner": None},
+        {"recipe_name": "paper"},
+        {"actions": {"names": ["a", "b"], "retired": [], "features": []}},
+        {"actions": {"names": [*NAMES[:2], "mail"], "retired": [], "features": []}},
+        {"learner": {"settings": {}, "forms": {}}},
+        {"seed": "x"},
+        {"parameters": {}},
+    ],
+)
+def test_files_that_do_not_fit_are_refused(change, tmp_path):
+    taught(30).save(tmp_path / "p.dgt")
+    header, arrays = model_file.read(tmp_path / "p.dgt")
+    kept = {name: value for name, value in header.items() if not name.startswith("array")}
+    model_file.write(tmp_path / "q.dgt", kept | change, arrays)
+    with pytest.raises(ModelFileError, match="not a valid DGTBandit") as caught:
+        dgtrees.load(tmp_path / "q.dgt")
+    assert "\n" not in str(caught.value)
