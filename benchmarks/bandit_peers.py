@@ -8,8 +8,8 @@ and checkpoint goes to benchmarks/results/bandit_peers.csv; what is there alread
 
 Peers see the same orders. LinUCB (alpha .3) and quadratic LinUCB (the same on all columns and
 products, at most 200 of these, screened on the first 300 rows, which it answers at random) are
-exact; Vowpal Wabbit has --squarecb, --regcb, and --squarecb with -q ::, at its own defaults,
-on columns that all rows of the stream have standardised, which no other peer is given.
+exact; Vowpal Wabbit is run with --squarecb, --regcb, and --squarecb with -q ::, at its own
+defaults, on columns standardised by all rows of the stream, which no other peer is given.
 """
 
 from __future__ import annotations
