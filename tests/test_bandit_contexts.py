@@ -63,7 +63,7 @@ def test_an_encoder_must_be_fitted():
 @pytest.mark.parametrize("x", [3, {"a": 1.0}, "text", None, [[1.0], [1.0, 2.0]], []])
 def test_what_is_no_row_is_refused_in_one_line(x):
     with pytest.raises(ValueError, match=r"x must be (a row of numbers|one row)") as caught:
-        DGTBandit(2).decide(x)
+        DGTBandit(2, leaf="constant").decide(x)
     assert "\n" not in str(caught.value)
 
 

@@ -348,9 +348,9 @@ def test_explanations():
 
 
 def test_forks_know_the_same_and_draw_for_themselves(tmp_path):
-    policy = taught(40)
+    policy = taught(3)
     workers = [policy.fork(seed=seed) for seed in range(4)]
-    same = list(contexts(60, seed=9))
+    same = list(contexts(400, seed=9))
     draws = {tuple(worker.decide(c).action for c in same) for worker in (policy, *workers)}
     assert len(draws) == 5
     again = policy.fork(seed=2)
@@ -392,7 +392,7 @@ def test_eight_threads_lose_no_answer():
 
 def serve(policy, path):
     """What a worker process does: decide, log, and learn by itself meanwhile."""
-    draws = [policy.decide(context).action for context in contexts(200, seed=7)]
+    draws = [policy.decide(context).action for context in contexts(400, seed=7)]
     path.with_suffix(".draws").write_text(" ".join(draws))
     with LogWriter(path) as log:
         for context in contexts(30, seed=100):
