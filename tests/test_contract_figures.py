@@ -36,13 +36,16 @@ VALUES = ("ailerons", "abalone", "compactiv")
 PAPERS_VALUES = ("ailerons", "abalone_shuffles", "compactiv_shuffles")
 CLASSES = ("pendigits", "letter")
 FORESTS = [
-    ("DGT-Forest, constant leaves", "forest-default", VALUES),
-    ("DGT-Forest, linear leaves", "forest-linear", VALUES),
+    ("DGT-Forest, default", "forest-grown", VALUES),
+    ("DGT-Forest, trained trees, constant leaves", "forest-default", VALUES),
+    ("DGT-Forest, trained trees, linear leaves", "forest-linear", VALUES),
     ("DGT-Forest, the paper's recipe", "forest-paper", VALUES),
     ("XGBoost", "xgboost", VALUES),
     ("AdaBoost", "adaboost", VALUES),
     ("Random forest", "random-forest", VALUES),
-    ("DGT-Forest, constant leaves", "forest-default", CLASSES),
+    ("DGT-Forest, default", "forest-grown", CLASSES),
+    ("DGT-Forest, default, `bootstrap=False`", "forest-grown-all", CLASSES),
+    ("DGT-Forest, trained trees", "forest-default", CLASSES),
     ("DGT-Forest, the paper's recipe", "forest-paper", CLASSES),
     ("XGBoost", "xgboost", CLASSES),
     ("Random forest", "random-forest", CLASSES),

@@ -150,11 +150,8 @@ def fit(
             "rows its trees have not drawn",
         )
         o.check_backend(backend, problems)
-        parameters |= {
-            "n_estimators": "auto" if trees is None else trees,
-            "n_jobs": jobs,
-            "oob_score": True,
-        }
+        count = "auto" if trees is None else trees
+        parameters |= {"n_estimators": count, "n_jobs": jobs, "oob_score": True}
         parameters["max_leaves"] = max_leaves
     else:
         parameters |= {"max_leaves": max_leaves, "n_jobs": jobs}
