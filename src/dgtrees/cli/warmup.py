@@ -136,8 +136,8 @@ def _sum_trees() -> None:
         weights[0] = 1.0
         tree = ObliqueTree.complete(weights, np.zeros(nodes), np.zeros((nodes + 1, 1)))
         for array in _arrays(X):
-            ObliqueForest([tree], "sum").predict(array)
-            ObliqueForest([tree], "sum").apply(array)
+            ObliqueForest((tree,), "sum").predict(array)
+            ObliqueForest((tree,), "sum").apply(array)
 
 
 def _ask(model: Any, fitted: Any, X: np.ndarray) -> None:
