@@ -84,6 +84,7 @@ def kinds() -> Iterator[Callable[[], Any]]:
     for boosting in (dgtrees.DGTBoostingClassifier, dgtrees.DGTBoostingRegressor):
         for linear in (False, True):
             yield partial(_fit, boosting(2, linear=linear, random_state=0))
+    yield _sum_trees
     yield partial(_fit_classes, dgtrees.DGTBoostingClassifier(2, random_state=0))
     yield partial(_answer, dgtrees.DGTBandit(2, random_state=0))
     yield partial(_answer, dgtrees.DGTBandit(2, 2, "constant", random_state=0))
@@ -124,6 +125,21 @@ def _fit_classes(model: Any) -> None:
     """Several classes, whose splits are chosen together."""
     X, _ = _rows()
     model.fit(X, np.arange(_ROWS) % 3).predict(X)
+
+
+def _sum_trees() -> None:
+    """Batches through trees of few leaves, of up to 64, and of more."""
+    from dgtrees.tree import ObliqueForest, ObliqueTree
+
+    X, _ = _rows()
+    for height in (1, 6, 7):
+        nodes = 2**height - 1
+        weights = np.eye(_COLUMNS)[np.arange(nodes) % _COLUMNS]
+        weights[0] = 1.0
+        tree = ObliqueTree.complete(weights, np.zeros(nodes), np.zeros((nodes + 1, 1)))
+        for array in _arrays(X):
+            ObliqueForest((tree,), "sum").predict(array)
+            ObliqueForest((tree,), "sum").apply(array)
 
 
 def _ask(model: Any, fitted: Any, X: np.ndarray) -> None:
