@@ -42,7 +42,7 @@ NEWER = ("boosting", "boosting-values", "boosting-linear")
 # Fields that are themselves what a model answers, or the rows it is asked about.
 SAYINGS = re.compile(
     r"/(classes(/\d+)?|combine|single_output|target_range(/.*)?"
-    r"|encoder/\d+/(median|categories(/\d+)?)"
+    r"|class_factors(/\d+)?|encoder/\d+/(median|bent(/\d+)?|categories(/\d+)?)"
     r"|parameters/(loss_range(/.*)?|low|high)|recipe/clip|recipe/explore(/.*)?)"
 )
 

@@ -56,7 +56,7 @@ def test_columns_of_a_frame_are_found_by_name(models):
     turned = X.assign(more=1.0)[["c", "more", "b", "a"]]
     assert np.array_equal(model.predict(turned), maker.predict(X))
     assert model.names == ["a", "b", "c"]
-    assert [model.names[j] for j in model.source] == ["a", "b", "b", "c", "c"]
+    assert [model.names[j] for j in model.source] == ["a", "a", "b", "b", "b", "c", "c"]
     assert model.encoded_names == maker.encoded_feature_names_
     assert len(model.typical) == len(model.spread()) == maker.tree_.n_features
 

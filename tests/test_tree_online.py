@@ -18,6 +18,7 @@ from dgtrees.bandit import (
     InverseGap,
     Softmax,
 )
+from dgtrees.bandit.online_recipe import RECIPES
 from dgtrees.tree import online
 from dgtrees.tree.state import AVERAGE, PARTS, VALUE, make_arena, make_room, view_state
 
@@ -133,7 +134,7 @@ def test_the_stream_refuses_losses_outside_the_range():
     assert policy.n_features is None
 
 
-@pytest.mark.parametrize("recipe", ["default", "paper"])
+@pytest.mark.parametrize("recipe", ["default", RECIPES["paper"]["constant"]])
 @pytest.mark.parametrize("feedback", ["one-point", "two-point"])
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
 def test_the_stream_of_values_does_what_decide_and_learn_do(recipe, feedback, loss):
