@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dgtrees.bandit.checks import number, whole_number
+from dgtrees.bandit.mixed_checks import check_state
 from dgtrees.bandit.mixed_growth import with_action, with_features, with_room
 from dgtrees.bandit.mixed_pack import pack_arrays, unpack_arrays
 from dgtrees.tree import mixed_step
@@ -216,8 +217,20 @@ class MixedLearner:
         learner = cls.__new__(cls)
         told = dict(settings)
         learner.capacity = told.pop("capacity")
-        learner._told = Told(**told)
-        learner._state = unpack_arrays(arrays)
+        made = cls(  # which refuses what is no setting
+            1,
+            1,
+            half_life=told["half_life"] or None,
+            notice_change=told["notice_change"],
+            bonus=told["bonus"],
+            explore=told["explore"],
+            least_explore=told["least_explore"],
+            capacity=learner.capacity,
+        )
+        if made._told != Told(**told):
+            raise ValueError(f"settings must be those of a mixed learner, got {settings}")
+        learner._told, learner._state = made._told, unpack_arrays(arrays)
+        check_state(learner._state, learner._told)
         return learner
 
     def tree(self) -> ObliqueTree | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dgtrees.bandit.mixed_checks import check_sizes
 from dgtrees.tree.least_squares import Bank
 from dgtrees.tree.mixed_state import Counts, Mixed
 from dgtrees.tree.neighbours import NEAREST, Neighbours
@@ -64,6 +65,7 @@ def pack_arrays(state: Mixed) -> dict[str, np.ndarray]:
 def unpack_arrays(packed: dict[str, np.ndarray]) -> Mixed:
     """The state that was packed, with room and scratch as it had them."""
     room, nodes = (int(size) for size in packed[_SIZES])
+    check_sizes(room, nodes, len(packed["log_rows"]))
     live = int(packed["counts"][Counts.LIVE])
     found: dict[str, Any] = {}
     for name, array in packed.items():
