@@ -268,7 +268,8 @@ def test_a_policy_goes_on_from_its_file_and_from_copies(tmp_path):
             taken.append(decision)
         assert len({d[:4] for d in taken}) == 1 and len({d.id for d in taken}) == len(taken)
     new = list(contexts(30, seed=5))
-    for twin in twins:  # not the bytes of files: a learner may have arrays that it does not use
+    for twin in twins:
+        assert saved(twin, tmp_path) == saved(policy, tmp_path)
         np.testing.assert_array_equal(twin.expected_loss(new), policy.expected_loss(new))
         assert twin.feature_names_ == policy.feature_names_ and twin.n_answers == policy.n_answers
 
