@@ -1,7 +1,7 @@
 """Doses of warfarin, learnt one patient after the other: DGTBandit, LinUCB, always a medium dose.
 
-    DGTREES_DATA=... python -m benchmarks.warfarin --orders 10 --output docs/warfarin.json
-    python -m benchmarks.warfarin --draw docs/warfarin.json --picture docs/images/warfarin.png
+    DGTREES_DATA=... python -m benchmarks.warfarin --orders 10 --output warfarin.json
+    python -m benchmarks.warfarin --draw warfarin.json --picture docs/comparison/warfarin.png
 
 Patients come once, in random orders with the seeds 0, 1, ...; a policy names a weekly dose, low
 (below 21 mg), medium or high (above 49 mg), and hears whether it was right. DGTBandit gets what is

@@ -3,6 +3,7 @@
 import pickle
 from dataclasses import replace
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -492,8 +493,7 @@ def test_trees_are_kept_told_and_drawn(kind, plan, monkeypatch, tmp_path):
     found = explain(model, X[0])
     assert found.leaf == model.apply(X[:1])[0] and found.prediction == model.predict(X[:1])[0]
     assert len(export_text(model).splitlines()) >= model.get_n_leaves()
-    axes = plot_tree(model)
-    axes.figure.clear()
+    plt.close(plot_tree(model).figure)
     assert np.isclose(model.feature_importances_.sum(), 1.0)
     assert model.leaf_rows_.sum() == 100
 

@@ -205,7 +205,8 @@ for rows, y, model in (
     model.fit(rows, y).predict(rows)
     if rows is X:
         model.predict_row(X[0])
-        (model.tree_ if hasattr(model, "tree_") else model.forest_).predict(X.astype("f4"))
+        inside = model.model_.encode(X).astype("f4")
+        (model.tree_ if hasattr(model, "tree_") else model.forest_).predict(inside)
 dgtrees.DGTClassifier(2, random_state=0).partial_fit(X, classes, classes=["no", "yes"])
 policies = (
     dgtrees.DGTBandit(3, 3, "linear", explore="softmax", random_state=1),

@@ -147,13 +147,14 @@ def _ask(model: Any, fitted: Any, X: np.ndarray) -> None:
     from dgtrees.model.reading import encode_row
 
     # A model knows the range of its columns only where one of them has wild cells.
-    ranged = model.model_.encoder.reaching(X.min(axis=0), X.max(axis=0))
-    for array in _arrays(X):
-        fitted.predict(array)
-        fitted.apply(array)
-        for row in (array[0], array[0].copy()):
-            fitted.predict_row(row)
-            fitted.apply_row(row)
+    encoded = model.model_.encode(X)
+    ranged = model.model_.encoder.reaching(encoded.min(axis=0), encoded.max(axis=0))
+    for array, rows in zip(_arrays(X), _arrays(encoded), strict=True):
+        fitted.predict(rows)
+        fitted.apply(rows)
+        for row, inner in ((array[0], rows[0]), (array[0].copy(), rows[0].copy())):
+            fitted.predict_row(inner)
+            fitted.apply_row(inner)
             model.predict_row(row)
             encode_row(row, ranged, None)
 
