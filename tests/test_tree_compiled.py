@@ -209,6 +209,7 @@ for rows, y, model in (
         (model.tree_ if hasattr(model, "tree_") else model.forest_).predict(inside)
 dgtrees.DGTClassifier(2, random_state=0).partial_fit(X, classes, classes=["no", "yes"])
 policies = (
+    dgtrees.DGTBandit(3, random_state=1),
     dgtrees.DGTBandit(3, 3, "linear", explore="softmax", random_state=1),
     dgtrees.DGTBandit(3, 3, recipe="paper", random_state=1),
     ContextualBanditForest(3, n_trees=3, max_depth=2, warm_up=10, random_state=1),
@@ -242,6 +243,7 @@ def test_after_a_warmup_nothing_is_left_to_compile(package, tmp_path):
     listed = "from dgtrees.tree import *; from dgtrees.tree import online\n"
     listed += "from dgtrees.paper.baselines import _forest_bandit\n"
     listed += "from dgtrees.learn import boosting, descent, members\n"
+    listed += "from dgtrees.bandit import mixed_learner\n"
     listed += "from dgtrees.tree.compiled import FUNCTIONS\n"
     listed += "print(*(f'{f.__module__.split(chr(46))[-1]}.{f.__name__}' for f in FUNCTIONS))"
     assert set(run(listed, package)[0]) == names
