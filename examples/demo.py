@@ -24,7 +24,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import dgtrees
 from dgtrees import DGTClassifier, DGTRegressor
 from dgtrees.model.plot import plot_history, plot_node_images, plot_tree
-from dgtrees.model.text import tree_text
 
 matplotlib.use("Agg")
 OUT = Path("demo")
@@ -120,7 +119,7 @@ def main() -> None:
     ax = plot_history(clf)
     ax.set_title("Digits: training")
     ax.figure.savefig(OUT / "digits-training.png", dpi=120)
-    rules = tree_text(reg.tree_, diabetes.feature_names)
+    rules = dgtrees.export_text(reg, feature_names=diabetes.feature_names)
     (OUT / "diabetes-rules.txt").write_text(rules + "\n")
 
     size = (OUT / "digits.dgt").stat().st_size / 1024

@@ -91,3 +91,14 @@ def test_what_is_no_model_says_so():
         model_of(TREE).spread([1.0])
     with pytest.raises(ValueError, match="leaf_rows must be 2 numbers"):
         model_of(TREE).leaf_rows([1.0])
+
+
+def test_columns_may_be_named_anew_before_or_after_encoding(models):
+    model = models["linear"][0].model_
+    encoded = model.named_features(["height", "city", "age"])
+    assert len(encoded) == model.forest.n_features
+    assert encoded[:2] == ["height", "log(height)"] and encoded[-1].startswith("age")
+    own = [f"c{j}" for j in range(model.forest.n_features)]
+    assert model.named_features(own) == own
+    with pytest.raises(ValueError, match="must name the 3 columns, or all 7 encoded ones, got 2"):
+        model.named_features(["height", "age"])

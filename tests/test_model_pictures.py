@@ -182,7 +182,7 @@ def test_unfilled_trees_have_no_colours_of_classes(clf):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"feature_names": ["a"]}, "must name the 4 encoded columns, got 1 names"),
+        ({"feature_names": ["a"]}, "must name the 4 columns, or all 4 encoded ones, got 1 names"),
         ({"class_names": ["a"]}, "must name the 2 outputs of the model, got 1 names"),
         ({"max_depth": -1}, "max_depth must be at least 0, got -1"),
         ({"max_features": 0}, "max_features must be at least 1, got 0"),

@@ -62,7 +62,7 @@ def test_forests_show_tree_after_tree():
 
 def test_wrong_arguments_are_refused(iris):
     model, _ = iris
-    with pytest.raises(ValueError, match="name the 4 encoded columns, got 1"):
+    with pytest.raises(ValueError, match="name the 4 columns, or all 4 encoded ones, got 1"):
         export_text(model, feature_names=["a"])
     with pytest.raises(ValueError, match="name the 3 outputs of the model, got 1"):
         export_text(model, class_names=["a"])

@@ -249,18 +249,20 @@ class Model:
         with refusing(cls):
             return restore(header["made_by"], said, arrays)
 
-    # What is known, or what a caller gives instead
-
     def named_features(self, given: Sequence[str] | None) -> list[str]:
-        """Names of the encoded columns."""
+        """Names of the encoded columns, which may be given as names of the columns of a table."""
         if given is None:
             return self.encoded_names
-        if len(given) != self.forest.n_features:
-            raise ValueError(
-                f"feature_names must name the {self.forest.n_features} encoded columns, got "
-                f"{len(given)} names: leave it out to have the model's own"
-            )
-        return [str(name) for name in given]
+        names = [str(name) for name in given]
+        if len(names) == self.forest.n_features:
+            return names
+        if self.encoder is not None and len(names) == len(self.columns):
+            return self.encoder.renamed(names).feature_names
+        raise ValueError(
+            f"feature_names must name the {len(self.names)} columns, or all "
+            f"{self.forest.n_features} encoded ones, got {len(names)} names: "
+            "leave it out to have the model's own"
+        )
 
     def class_names(self, given: Sequence[Any] | None) -> list[str] | None:
         """Names of the classes; None where outputs are no classes."""

@@ -30,7 +30,8 @@ def export_text(
     ----------
     model : fitted estimator, policy or ObliqueTree
     feature_names : sequence of str, optional
-        Names of the encoded columns (``encoded_feature_names_``), instead of the model's own.
+        Names of the columns, or of the encoded ones (``encoded_feature_names_``), instead of the
+        model's own.
     class_names : sequence of str, optional
         Names of the classes, instead of the labels.
     max_depth : int, default 10

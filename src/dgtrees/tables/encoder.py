@@ -240,6 +240,11 @@ class Encoder:
             changed[j] = replace(changed[j], bent=bent, beside=beside)
         return replace(self, columns=changed)
 
+    def renamed(self, names: list[str]) -> Encoder:
+        """The encoder of the same columns by other names."""
+        pairs = zip(self.columns, names, strict=True)
+        return replace(self, columns=[replace(column, name=name) for column, name in pairs])
+
     def reaching(self, low: np.ndarray, high: np.ndarray) -> Encoder:
         """The encoder that takes what lies outside of a range of encoded numbers for its end."""
         pairs = {j: (float(low[at]), float(high[at])) for j, at in self._numbers(high)}
