@@ -20,6 +20,7 @@ from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.contexts import check_encoder, read_row, read_rows
 from dgtrees.bandit.explore import find_rule
 from dgtrees.bandit.online_recipe import BanditRecipe, find_recipe
+from dgtrees.bandit.policy_arguments import pair_up
 from dgtrees.bandit.policy_file import describe_policy, pack_state, restore_policy
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
@@ -167,32 +168,13 @@ class OnlineTree(HasModel):
             self._learn_one(row, decision, read)
 
     def _learn_many(self, X: Any, decisions: Any, losses: Any) -> None:
-        X, decisions, losses = self._pair_up(X, decisions, losses)
+        X, decisions, losses = pair_up(X, decisions, losses)
         read = [self._read_loss(*pair) for pair in zip(decisions, losses, strict=True)]
         rows = self._rows(X) if decisions else np.empty((0, 0))
         for row, decision, loss in zip(rows, decisions, read, strict=True):
             row = np.ascontiguousarray(row, dtype=np.float64)
             with self._lock:  # for one answer at a time: others may decide in between
                 self._learn_one(row, decision, loss)
-
-    @staticmethod
-    def _pair_up(X: Any, decisions: Any, losses: Any) -> tuple[Any, list[Any], list[Any]]:
-        """Equally many rows, decisions and losses; what is no array or frame becomes a list."""
-        try:
-            X = X if hasattr(X, "shape") else list(X)
-            decisions, losses = list(decisions), list(losses)
-            lengths = len(X), len(decisions), len(losses)
-        except TypeError:
-            raise ValueError(
-                f"rows, decisions and losses must be sequences, got {shown(X)}, "
-                f"{shown(decisions)}, {shown(losses)}: call learn for a single answer"
-            ) from None
-        if len(set(lengths)) != 1:
-            raise ValueError(
-                "rows, decisions and losses must be equally many, got "
-                + ", ".join(map(str, lengths))
-            )
-        return X, decisions, losses
 
     # Answers
 

@@ -1,4 +1,4 @@
-"""Arguments of a DGTBandit, checked."""
+"""Arguments of policies, checked."""
 
 from __future__ import annotations
 
