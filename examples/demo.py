@@ -1,4 +1,4 @@
-"""Train trees on two data sets that come with scikit-learn, compare them, draw them.
+"""Three scenes on data that comes with scikit-learn: a tree, a policy, a tree to look at.
 
 Run it with `make demo`; needs no files, writes into demo/.
 """
@@ -6,129 +6,152 @@ Run it with `make demo`; needs no files, writes into demo/.
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 from rich.console import Console
+from rich.live import Live
 from rich.table import Table
 from sklearn.datasets import load_diabetes, load_digits
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import root_mean_squared_error
-from sklearn.model_selection import train_test_split
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier
 
 import dgtrees
-from dgtrees import DGTClassifier, DGTRegressor
-from dgtrees.model.plot import plot_history, plot_node_images, plot_tree
+from dgtrees import DGTBandit, DGTClassifier, DGTRegressor
+from dgtrees.bandit.curve import Curve
+from dgtrees.model.plot import plot_curves, plot_node_images
+from dgtrees.paper.baselines import LinUCB
 
 matplotlib.use("Agg")
 OUT = Path("demo")
+CHECKPOINTS = (100, 200, 400, 800, 1400)
 
 
-def leaves_and_cost(model) -> tuple[str, str]:
-    """Leaves, and multiply-adds (or comparisons, for axis-parallel trees) of one prediction."""
-    if isinstance(model, (DGTClassifier, DGTRegressor)):
-        return str(model.get_n_leaves()), f"{model.tree_.flops:,}"
-    if isinstance(model, (DecisionTreeClassifier, DecisionTreeRegressor)):
-        return str(model.get_n_leaves()), f"{model.get_depth()} tests"
-    if hasattr(model, "estimators_"):
-        trees = model.estimators_.ravel()
-        leaves = sum(tree.get_n_leaves() for tree in trees)
-        return f"{leaves:,}", f"{sum(tree.get_depth() for tree in trees):,} tests"
-    return "-", f"{model[-1].coef_.size:,}"
+def compile_all() -> None:
+    """Call every compiled loop once, before anything is timed."""
+    X, y = np.random.rand(200, 3), np.arange(200) % 2
+    DGTClassifier(max_depth=2, max_epochs=1).fit(X, y)
+    DGTClassifier().fit(X, y)
+    DGTRegressor(max_depth=2, max_epochs=1).fit(X, X[:, 0])
+    policy = DGTBandit(n_actions=2)
+    for row, label in zip(X, y, strict=True):
+        policy.learn(row, action=int(label), probability=0.5, loss=0.0)
+    policy.decide(X[0])
 
 
-def compare(console: Console, title: str, metric: str, models, parts, score) -> dict:
-    """Fit every model on the same rows and print one line for each."""
-    X, X_val, X_test, y, y_val, y_test = parts
-    columns = ("model", metric, "leaves", "multiply-adds", "fit, s")
-    table = Table(*columns, title=title, title_justify="left")
+def microseconds(model, X) -> float:
+    """Per row, for ten thousand rows at once; the best of three."""
+    rows = np.tile(X, (-(-10_000 // len(X)), 1))[:10_000]
+    took = []
+    for _ in range(3):
+        started = time.perf_counter()
+        model.predict(rows)
+        took.append(time.perf_counter() - started)
+    return min(took) / len(rows) * 1e6
+
+
+def classify(console: Console, X, y) -> None:
+    """One tree beside others, all as they come; CART's size is chosen by cross-validation."""
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, test_size=0.25, stratify=y, random_state=0
+    )
+    sizes = {"max_leaf_nodes": [16, 32, 64, 128, None]}
+    models = {
+        "one tree: DGTClassifier()": DGTClassifier(random_state=0),
+        "CART, tuned": GridSearchCV(DecisionTreeClassifier(random_state=0), sizes, cv=5),
+        "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+        "boosting, 1,000 trees": GradientBoostingClassifier(random_state=0),
+    }
+    table = Table("", "right on new digits", "fit, s", "predict, µs per row")
     for column in table.columns[1:]:
         column.justify = "right"
-    fitted = {}
     for name, model in models.items():
-        fixed = "height" in name  # such a tree takes validation rows, to choose its epoch by
-        validation = {"X_val": X_val, "y_val": y_val} if fixed else {}
-        rows, target = (X, y) if validation else (np.vstack([X, X_val]), np.append(y, y_val))
         started = time.perf_counter()
-        fitted[name] = model.fit(rows, target, **validation)
+        model.fit(X_train, y_train)
         seconds = time.perf_counter() - started
-        value = score(y_test, model.predict(X_test))
-        table.add_row(name, f"{value:.3f}", *leaves_and_cost(model), f"{seconds:.2f}")
-    table.caption = "multiply-adds (tests, for axis-parallel trees) of one prediction, at most"
+        cost = microseconds(model, X_test)
+        table.add_row(name, f"{model.score(X_test, y_test):.1%}", f"{seconds:.1f}", f"{cost:.2f}")
     console.print(table)
-    return fitted
+    tree = models["one tree: DGTClassifier()"]
+    tree.save(OUT / "digits.dgt")
+    again = dgtrees.load(OUT / "digits.dgt")
+    assert np.array_equal(again.predict(X_test), tree.predict(X_test))
+    console.print(
+        f"The tree has {tree.get_n_leaves()} leaves; a prediction takes at most "
+        f"{tree.tree_.flops:,} multiply-adds. It chose its size by itself, on held-out rows:"
+    )
+    console.print(f"  {tree.chosen_.plan}\n", markup=False)
 
 
-def split(X, y):
-    """60 % to train, 20 % to choose the epoch, 20 % to judge."""
-    a, test, ya, y_test = train_test_split(X, y, test_size=0.2, random_state=0)
-    train, val, y_train, y_val = train_test_split(a, ya, test_size=0.25, random_state=0)
-    return train, val, test, y_train, y_val, y_test
+def decide(console: Console, X, y) -> None:
+    """Two policies, the same digits; each hears only whether its own guess was right."""
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y = X[order], y[order]
+    X_test, y_test = X[1400:], y[1400:]
+    policies = {"DGTBandit()": DGTBandit(n_actions=10, random_state=0), "LinUCB": LinUCB(10)}
+    curves = {name: Curve(accuracy=True) for name in policies}
+    wrong = dict.fromkeys(policies, 0)
+    table = Table("answers heard", *policies, caption="right on 397 digits that neither has seen")
+    with Live(table, console=console):
+        for start, end in pairwise((0, *CHECKPOINTS)):
+            cells = []
+            for name, policy in policies.items():
+                for row in range(start, end):
+                    decision = policy.decide(X[row])
+                    loss = float(decision.action != y[row])
+                    policy.learn(X[row], decision, loss)
+                    wrong[name] += loss
+                right = float(np.mean(policy.predict(X_test) == y_test))
+                curves[name].queries.append(end)
+                curves[name].held_out.append(right)
+                curves[name].progressive.append(1 - wrong[name] / end)
+                cells.append(f"{'█' * round(20 * right):20} {right:4.0%}")
+            table.add_row(f"{end:,}", *cells)
+    if not console.is_terminal:
+        console.print()
+    plot_curves(curves).figure.savefig(OUT / "policies.png", dpi=120)
+
+
+def look(console: Console, X, y) -> None:
+    """A tree of two levels as rules, and trees as pictures."""
+    digits_tree = DGTClassifier(max_depth=5, random_state=0).fit(X, y)
+    plot_node_images(digits_tree).figure.savefig(OUT / "digits-tree.png", dpi=120)
+
+    diabetes = load_diabetes(scaled=False, as_frame=True)
+    rows, progression = diabetes.data, diabetes.target
+    seen = slice(0, 350)
+    tree = DGTRegressor(max_depth=2, random_state=0).fit(rows[seen], progression[seen])
+    guess = tree.predict(rows[350:])
+    console.print(dgtrees.export_text(tree, max_weights=3), markup=False)
+    console.print(f"R2 on new patients {r2_score(progression[350:], guess):.2f}")
+    dgtrees.plot_tree(tree).figure.savefig(OUT / "diabetes-tree.png", dpi=120)
 
 
 def main() -> None:
     console = Console()
     OUT.mkdir(exist_ok=True)
-    # The first call of every compiled loop compiles it; do that before anything is timed.
-    with console.status("compiling (once) ..."):
-        DGTClassifier().fit(np.random.rand(40, 3), np.arange(40) % 2)
-        DGTRegressor().fit(np.random.rand(40, 3), np.arange(40) % 7)
-
-    digits = load_digits()
-    digit_models = {
-        "DGTClassifier()": DGTClassifier(random_state=0),
-        "DGTClassifier, height 8": DGTClassifier(max_depth=8, random_state=0),
-        "CART": DecisionTreeClassifier(max_depth=8, random_state=0),
-        "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
-        "boosting, 1,000 trees": GradientBoostingClassifier(random_state=0),
-    }
-    parts = split(digits.data, digits.target)
-    accuracy = lambda truth, guess: float(np.mean(truth == guess))  # noqa: E731
-    fitted = compare(
-        console, "Digits: 8 x 8 images, 10 classes", "accuracy", digit_models, parts, accuracy
-    )
-    console.print(f"[dim]{fitted['DGTClassifier()'].chosen_}[/dim]\n")
-    clf = fitted["DGTClassifier, height 8"]
-
-    diabetes = load_diabetes(scaled=False)
-    regressors = {
-        "DGTRegressor()": DGTRegressor(random_state=0),
-        "DGTRegressor, height 3": DGTRegressor(max_depth=3, random_state=0),
-        "DGTRegressor, height 2, linear leaves": DGTRegressor(2, leaf="linear", random_state=0),
-        "CART": DecisionTreeRegressor(max_depth=3, random_state=0),
-        "ridge": make_pipeline(StandardScaler(), Ridge()),
-        "boosting, 100 trees": GradientBoostingRegressor(random_state=0),
-    }
-    parts_d = split(diabetes.data, diabetes.target)
-    title = "Diabetes: disease progression from 10 measurements"
-    fitted = compare(console, title, "test RMSE", regressors, parts_d, root_mean_squared_error)
-    console.print(f"[dim]{fitted['DGTRegressor()'].chosen_}[/dim]\n")
-    reg = fitted["DGTRegressor, height 3"]
-
-    clf.save(OUT / "digits.dgt")
-    loaded = dgtrees.load(OUT / "digits.dgt")
-    assert np.array_equal(loaded.predict(parts[2]), clf.predict(parts[2]))
-    plot_node_images(clf).figure.savefig(OUT / "digits-tree.png", dpi=120)
-    ax = plot_tree(reg, feature_names=diabetes.feature_names)
-    ax.figure.savefig(OUT / "diabetes-tree.png", dpi=120)
-    ax = plot_history(clf)
-    ax.set_title("Digits: training")
-    ax.figure.savefig(OUT / "digits-training.png", dpi=120)
-    rules = dgtrees.export_text(reg, feature_names=diabetes.feature_names)
-    (OUT / "diabetes-rules.txt").write_text(rules + "\n")
-
-    size = (OUT / "digits.dgt").stat().st_size / 1024
-    console.print(f"\nWritten to {OUT}/:")
-    console.print(f"  digits.dgt           the model ({size:.0f} kB), read back and checked")
-    console.print("  digits-tree.png      the digits tree: node weights as images")
-    console.print("  digits-training.png  its training curve")
-    console.print("  diabetes-tree.png    the diabetes tree")
-    console.print("  diabetes-rules.txt   the same tree as rules")
+    with console.status("compiling (once per machine) ..."):
+        compile_all()
+    X, y = load_digits(return_X_y=True)
+    console.rule("1. One tree: 1,347 small pictures of digits to learn from")
+    classify(console, X, y)
+    console.rule("2. A policy that is told only whether its guess was right")
+    decide(console, X, y)
+    console.rule("3. A tree to look at: how diabetes goes on within a year")
+    look(console, X, y)
+    console.rule("Written to demo/")
+    console.print("digits-tree.png, diabetes-tree.png, policies.png, and the model digits.dgt")
+    console.print("\nTry next:")
+    console.print("  .venv/bin/dgt show demo/digits.dgt")
+    console.print("  .venv/bin/dgt fit train.csv --target label -o model.dgt    (a table of yours)")
+    console.print("  .venv/bin/python -m pydoc dgtrees.DGTBandit")
 
 
 if __name__ == "__main__":
