@@ -67,9 +67,14 @@ def test_pictures_show_the_trees_that_pages_speak_of(page, said, shown, stated):
     assert int(WORDS.get(figure, figure)) == int(re.search(stated, statement_of(DOCS / shown))[1])
 
 
-def test_the_oblique_tree_of_the_gallery_has_at_most_eight_leaves():
-    found = re.findall(r"Classifier, (\d+) leaves", statement_of(DOCS / "gallery" / "regions.png"))
-    assert len(found) == 2 and max(map(int, found)) <= 8
+def test_the_oblique_tree_of_the_first_picture_is_small_and_right():
+    found = re.findall(
+        r"(\d+) leaves, (\d+)% right", statement_of(DOCS / "gallery" / "regions.png")
+    )
+    (stairs, cart), (leaves, oblique) = ([int(n) for n in pair] for pair in found)
+    assert leaves * 4 <= stairs and oblique > cart
+    alt = re.search(r"!\[(.*)\]\(docs/gallery/regions.png\)", (ROOT / "README.md").read_text())[1]
+    assert re.findall(r"\d+", alt) == [str(n) for n in (600, stairs, cart, leaves, oblique)]
 
 
 @pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.name)

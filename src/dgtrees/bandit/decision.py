@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from dgtrees.bandit.checks import number, shown, whole_number
 from dgtrees.bandit.ids import read_id
+from dgtrees.model.notebook import html_table
 
 __all__ = ["ContinuousDecision", "Decision", "SlateDecision", "check_probability"]
 
@@ -52,6 +53,11 @@ class Decision(NamedTuple):
     def to_json(self) -> str:
         """The decision as JSON; fields that say nothing are left out."""
         return json.dumps(_plain(self), ensure_ascii=False)
+
+    def _repr_html_(self) -> str:
+        chances = self.probabilities or {self.action: self.probability}
+        rows = ((name, f"{p:.3g}", "taken" * (name == self.action)) for name, p in chances.items())
+        return html_table(["action", "probability", ""], rows)
 
     @classmethod
     def from_json(cls, text: str | dict[str, Any]) -> Decision:

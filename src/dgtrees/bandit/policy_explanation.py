@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dgtrees.model.explanation import Explanation, explain
+from dgtrees.model.notebook import html_table
 from dgtrees.tree.state import view_state
 
 if TYPE_CHECKING:
@@ -58,15 +59,15 @@ class PolicyExplanation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(str(name))}</td><td>{loss:.4g}</td>"
-            f"<td>{self.probabilities[name]:.3g}</td></tr>"
-            for name, loss in self.expected_loss.items()
+        table = html_table(
+            ["action", "expected loss", "probability"],
+            (
+                (name, f"{loss:.4g}", f"{self.probabilities[name]:.3g}")
+                for name, loss in self.expected_loss.items()
+            ),
         )
-        head = "<tr><th>action</th><th>expected loss</th><th>probability</th></tr>"
         said = [] if self.path is None else self.path.text().splitlines()[1:]
-        path = f"<pre>{escape(chr(10).join(said))}</pre>" if said else ""
-        return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>{path}"
+        return table + (f"<pre>{escape(chr(10).join(said))}</pre>" if said else "")
 
 
 def explain_decision(policy: NamedPolicy, context: Any, mask: np.ndarray) -> PolicyExplanation:

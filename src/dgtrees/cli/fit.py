@@ -7,13 +7,13 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from dgtrees.cli import options as o
+from dgtrees.cli.comparison import comparison_text
 from dgtrees.cli.file_checks import check_files
-from dgtrees.cli.job import Job, boosting_parameters, check_job, new_estimator
-from dgtrees.cli.labelled import read_labelled, read_validation, score
+from dgtrees.cli.fit_job import fit_shards, fit_stream, fit_whole
+from dgtrees.cli.job import Job, boosting_parameters, check_job
 from dgtrees.cli.output import report, said, save_model
 from dgtrees.errors import Problems
 
@@ -92,6 +92,14 @@ def fit(
             help="Folder for checkpoints with --workers: a run that was broken off goes on from it."
         ),
     ] = None,
+    judge: Annotated[
+        bool | None,
+        typer.Option(
+            "--judge/--no-judge",
+            help="Compare with a linear model, CART and a constant, on --val or a held-out fifth "
+            "(which takes a second fit). Without being asked for tables of 100 to 50,000 rows.",
+        ),
+    ] = None,
     seed: o.Seed = 0,
     format: o.Format = None,
     delimiter: o.Delimiter = None,
@@ -163,20 +171,33 @@ def fit(
     silent = quiet or json
     kind = "Boosting" if boost else "Forest" if forest else ""
     job = Job(
-        train, val, parameters, own, target, task, weight, columns, reading, passes, silent, kind
+        train,
+        val,
+        parameters,
+        own,
+        target,
+        task,
+        weight,
+        columns,
+        reading,
+        passes,
+        silent,
+        kind,
+        None if judge is None and not quiet else bool(judge),
     )
     check_files(problems, reads=(train, val), writes=(output,))
     one = not kind  # what --stream and folders need is beside the point of a forest
     check_job(job, stream and one, sharded and one, problems)
     problems.settle()
     if sharded:
-        fitted = _fit_shards(job, 1 if workers is None else workers, checkpoint)
+        fitted = fit_shards(job, 1 if workers is None else workers, checkpoint)
         if fitted is None:
             return
         model, rows, held_out = fitted
     else:
         with o.cores_of(backend):
-            model, rows, held_out = (_fit_stream if stream else _fit_whole)(job)
+            model, rows, held_out = (fit_stream if stream else fit_whole)(job)
+    beside = held_out.pop("beside", None)
     seconds = time.perf_counter() - started
     save_model(model, output)
     result = {
@@ -188,6 +209,7 @@ def fit(
         **_size(model),
         **held_out,
         "seconds": round(seconds, 2),
+        **({} if beside is None else {"beside": beside}),
     }
     report(result, _summary(result), as_json=json, quiet=quiet, clear=output != "-")
 
@@ -218,6 +240,8 @@ def _summary(result: dict[str, Any]) -> str:
         key = f"{where} {name}".replace(" ", "_").replace("-", "_")
         if key in result:
             lines.insert(-1, f"{where} {name}: {said(result[key])}")
+    if "beside" in result:
+        lines += comparison_text(result["beside"])
     return "\n".join(lines)
 
 
@@ -232,114 +256,3 @@ def _leaves(count: int) -> str:
 def _kind(result: dict[str, Any]) -> str:
     what = "a boosted sum" if "rounds" in result else "a forest"
     return f"{what} of {result['trees']} trees" if "trees" in result else "a tree"
-
-
-def _fit_whole(job: Job) -> tuple[Any, int, dict[str, Any]]:
-    table = read_labelled(
-        job.train, job.target, task=job.task, weight=job.weight, **job.columns, **job.reading
-    )
-    model = new_estimator(table.task, job.parameters, job.own, job.kind)
-    rows = len(table)
-    if job.val is None:
-        model.fit(table.X, table.y, sample_weight=table.weight)
-        return model, rows, _own_validation(model, table)
-    held = read_validation(job.val, table, job.weight, job.reading)
-    model.fit(
-        table.X,
-        table.y,
-        sample_weight=table.weight,
-        X_val=held.X,
-        y_val=held.y,
-        sample_weight_val=held.weight,
-    )
-    scores = score(model, held.X, held.y, held.weight)
-    return model, rows, {f"validation_{name}": value for name, value in scores.items()}
-
-
-def _own_validation(model: Any, table: Any) -> dict[str, Any]:
-    """The score on rows that the estimator itself held out, in the target's units."""
-    if hasattr(model, "staged_predict"):
-        return _held_out(model)
-    if not model.model_.alone:
-        chosen = {"chosen": str(model.chosen_.plan)} if hasattr(model, "chosen_") else {}
-        if model._task == "classification":
-            return {**chosen, "out_of_bag_accuracy": model.oob_score_}
-        error = model.oob_prediction_ - table.y
-        known = ~np.isnan(error)
-        weight = None if table.weight is None else table.weight[known]
-        rmse = float(np.sqrt(np.average(error[known] ** 2, weights=weight)))
-        return {**chosen, "out_of_bag_rmse": rmse}
-    if hasattr(model, "chosen_"):
-        loss = model.chosen_.score(model.chosen_.plan)
-        judged = {"held_out_log_loss": loss} if model._n_classes else {"held_out_r2": 1.0 - loss}
-        return {"chosen": str(model.chosen_.plan), **judged}
-    if model.best_score_ is None:
-        return {}
-    if model._task == "classification":
-        return {"validation_accuracy": float(model.best_score_)}
-    return {"validation_rmse": float(model.best_score_ * model._trainer_.standard.y_scale[0])}
-
-
-def _held_out(model: Any) -> dict[str, Any]:
-    """What the held-out rows of a boosted sum say, where its loss is one that is reported."""
-    if model.best_score_ is None or (not model._n_classes and model.loss != "squared"):
-        return {}
-    if model._n_classes:
-        return {"held_out_log_loss": model.best_score_}
-    return {"held_out_r2": 1.0 - 2.0 * model.best_score_}  # half the error of standardised targets
-
-
-def _fit_shards(
-    job: Job, workers: int, checkpoint: str | None
-) -> tuple[Any, int, dict[str, float]] | None:
-    """Train on a folder of Parquet files; None where another worker reports and saves."""
-    from dgtrees import fit_shards
-    from dgtrees.cluster.shard_files import find_shards
-    from dgtrees.cluster.shard_training import ShardJob, scan_target
-    from dgtrees.cluster.workers import rank, was_launched
-
-    assert job.target is not None  # checked before
-    task = job.task
-    if task == "auto":
-        task, _ = scan_target(find_shards(job.train), ShardJob(job.train, job.target), task)
-    model = new_estimator(task, job.parameters, job.own)
-    fit_shards(
-        model,
-        job.train,
-        job.target,
-        val=job.val,
-        workers=workers,
-        weight=job.weight,
-        drop=job.columns["drop"],
-        kinds=job.columns["kinds"],
-        checkpoint=checkpoint,
-    )
-    if was_launched() and rank() > 0:
-        return None
-    found = model.shards_report_
-    held_out = {name: value for name, value in found.items() if name.startswith("validation_")}
-    return model, found["rows"], {"workers": found["workers"], **held_out}
-
-
-def _fit_stream(job: Job) -> tuple[Any, int, dict[str, float]]:
-    from dgtrees.cli.progress import batches_bar
-    from dgtrees.tables.table import TableStream
-
-    source = TableStream(
-        job.train, job.target, task=job.task, weight=job.weight, **job.columns, **job.reading
-    )
-    model = new_estimator(source.task or "regression", job.parameters, job.own)
-    first_call = {} if source.classes is None else {"classes": source.classes}
-    with batches_bar(source.n_rows * job.passes, o.on_terminal() and not job.silent) as advance:
-        for _ in range(job.passes):
-            for table in source:
-                advance(len(table))
-                if table.weight is not None and not table.weight.any():
-                    continue  # rows of weight 0 are as good as not there
-                model.partial_fit(table.X, table.y, sample_weight=table.weight, **first_call)
-                first_call = {}
-    if job.val is None:
-        return model, source.n_rows, {}
-    held = read_validation(job.val, table, job.weight, job.reading, source.classes)
-    scores = score(model, held.X, held.y, held.weight)
-    return model, source.n_rows, {f"validation_{name}": value for name, value in scores.items()}

@@ -38,6 +38,8 @@ class Job:
     silent: bool
     kind: str = ""
     """ "Forest" or "Boosting" where it is not one tree."""
+    judge: bool | None = None
+    """Whether to compare with simple models; None where the number of rows decides."""
 
 
 def check_job(job: Job, stream: bool, sharded: bool, problems: Problems) -> None:

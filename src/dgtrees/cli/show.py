@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from dgtrees.cli import options as o
@@ -80,24 +79,10 @@ def _tree_of(fitted: Model, number: int | None) -> tuple[ObliqueTree, Any, str]:
 
 
 def _heading(fitted: Model, path: str, shown: str) -> str:
-    forest, task, classes = fitted.forest, fitted.answer.task, fitted.answer.names or []
-    if classes:
-        task += f": {', '.join(classes[:8])}{', ...' if len(classes) > 8 else ''}"
-    shares = fitted.facts.importances
-    important = []
-    if shares is not None:
-        order = np.argsort(-shares, kind="stable")[:5]
-        listed = ", ".join(f"{fitted.names[j]} {shares[j]:.0%}" for j in order)
-        important = [f"most important: {listed}"]
-    return "\n".join(
-        [
-            f"{path}: {fitted.kind}, {task}",
-            f"{len(fitted.names)} columns, depth {forest.depth}, {forest.n_leaves} leaves, "
-            f"at most {forest.flops:,} multiply-adds a prediction",
-            *important,
-            *([f"{shown}:"] if shown else []),
-        ]
-    )
+    from dgtrees.model.summary import summary_lines
+
+    title, *more = summary_lines(fitted)
+    return "\n".join([f"{path}: {title}", *more, *([f"{shown}:"] if shown else [])])
 
 
 def _as_json(fitted: Model, tree: ObliqueTree, rows: Any) -> dict[str, Any]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dgtrees.model.model import Model, ModelLike, model_of
+from dgtrees.model.notebook import html_table
 from dgtrees.tables.encoder import is_frame
 
 __all__ = ["Explanation", "Reason", "Step", "explain"]
@@ -87,6 +89,22 @@ class Explanation:
             if len(step.reasons) > max_features:
                 lines.append(f"    ({len(step.reasons) - max_features} more)")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (
+                step.node,
+                step.direction,
+                f"{step.margin:.3g}",
+                f"{step.typical:.3g}",
+                ", ".join(
+                    f"{r.feature} = {_said(r.value)} ({r.push:+.3g})" for r in step.reasons[:3]
+                ),
+            )
+            for step in self.steps
+        )
+        head = ["node", "goes to", "margin", "typical", "because of"]
+        return f"<p><b>{escape(self._predicted())}</b></p>" + html_table(head, rows)
 
     def _predicted(self) -> str:
         if self.probabilities is None:

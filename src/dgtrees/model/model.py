@@ -193,7 +193,9 @@ class Model:
     def names(self) -> list[str]:
         """Input columns, as users know them."""
         known = [column.name for column in self.columns]
-        return known or list(self.facts.feature_names or _numbered(self.forest.n_features))
+        return known or list(
+            self.facts.feature_names or (f"x{j}" for j in range(self.forest.n_features))
+        )
 
     @property
     def encoded_names(self) -> list[str]:
@@ -231,12 +233,16 @@ class Model:
             )
         return self.typical
 
+    def _repr_html_(self) -> str:
+        from dgtrees.model.notebook import model_html
+
+        return model_html(self)
+
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, which `dgtrees.load` reads."""
-        # Not above: `contents` makes models, and so imports this module.
-        from dgtrees.model.contents import describe
+        from dgtrees.model.contents import describe  # which imports this module
 
         header, arrays = describe(self)
         model_file.write(path, {"kind": "Model", "made_by": self.kind, **UNSAID, **header}, arrays)
@@ -288,10 +294,6 @@ class Model:
         if given is not None:
             return _of_length(given, "leaf_rows", self._tree.n_leaves, "leaves of the tree")
         return None if self.facts.leaf_rows is None else self.facts.leaf_rows[0]
-
-
-def _numbered(count: int) -> list[str]:
-    return [f"x{j}" for j in range(count)]
 
 
 def _of_length(given: Any, name: str, length: int, what: str) -> np.ndarray:
