@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgtrees.bandit.log_lines import FORMATS, BadLineError, Event
+from dgtrees.bandit.log_lines import FORMATS, BadLineError, Event, columns_of_cells
 
 jsonl, vw, dsjson = (FORMATS[name] for name in ("jsonl", "vw", "dsjson"))
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -23,19 +23,18 @@ def test_jsonl_comes_back_as_it_was_written(x, action, probability, loss):
     line = json.dumps({"x": x, "action": action, "probability": probability, "loss": loss})
     found = jsonl(line)
     assert found.features.tolist() == x
-    assert found[1:] == (action, probability, loss, action + 1)
+    assert found[1:] == (action, probability, loss, action + 1, False)
 
 
-def test_objects_become_names_and_text_becomes_a_name_of_its_own():
+def test_objects_become_names_and_texts_columns_of_their_own():
     x = {"age": 31, "home": {"city": "Pune", "rooms": [2, 3]}, "vip": True}
     line = json.dumps({"x": x, "action": 0, "probability": 1, "loss": 0, "note": "ignored"})
-    assert jsonl(line).features == {
-        "age": 31.0,
-        "home^city=Pune": 1.0,
-        "home^rooms^0": 2.0,
-        "home^rooms^1": 3.0,
-        "vip": 1.0,
-    }
+    cells = {"age": 31.0, "home^city": "Pune", "home^rooms^0": 2.0, "home^rooms^1": 3.0, "vip": 1.0}
+    assert jsonl(line).features == cells
+    text = cells.pop("home^city")
+    assert columns_of_cells({**cells, "home^city": text}) == {**cells, "home^city=Pune": 1.0}
+    with pytest.raises(BadLineError, match="one value, got two for 'city=Pune'"):
+        columns_of_cells({"city": "Pune", "city=Pune": 2.0})
 
 
 @given(
@@ -60,6 +59,24 @@ def test_vw_namespaces_weights_tags_and_repeated_names():
     assert vw("2:0:0.5 tag| a").features == {"a": 1.0}
 
 
+def test_vw_texts_are_those_with_one_value_and_weight_one():
+    line = (
+        "1:0:0.5 |user city=Rome =odd a=b=c |shop:2 city=Oslo | tag=new tag=red vip x=1:3 y:2 y=4"
+    )
+    assert vw(line).features == {
+        "user^city": "Rome",
+        "user^=odd": 1.0,
+        "user^a": "b=c",
+        "shop^city=Oslo": 2.0,
+        "tag=new": 1.0,
+        "tag=red": 1.0,
+        "vip": 1.0,
+        "x=1": 3.0,
+        "y": 2.0,
+        "y=4": 1.0,
+    }
+
+
 def test_dsjson_leaves_out_what_is_hidden_and_counts_all_actions():
     event = {
         "_label_cost": -1.0,
@@ -69,7 +86,7 @@ def test_dsjson_leaves_out_what_is_hidden_and_counts_all_actions():
         "p": [0.8, 0.1, 0.1],
         "c": {"age": 3, "_tag": 1, "none": None, "_multi": [{}, {}, {}]},
     }
-    assert dsjson(json.dumps(event)) == Event({"age": 3.0}, 1, 0.8, -1.0, 3)
+    assert dsjson(json.dumps(event)) == Event({"age": 3.0}, 1, 0.8, -1.0, 3, True)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """One line of a log, in each format a log may be written in.
 
 This module owns the grammar of lines: JSON lines of our own, Vowpal Wabbit's `--cb` text and its
-dsjson. Files, line numbers and columns are the business of logs.py, which turns a `BadLineError`
-into a `DataError`.
+dsjson. Files and line numbers are the business of those who call, who turn a `BadLineError` into a
+`DataError`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["FORMATS", "BadLineError", "Event"]
+__all__ = ["FORMATS", "BadLineError", "Event", "columns_of_cells"]
 
 _MAX_ACTION = 2**31 - 1
 _SEPARATOR = "^"  # as Vowpal Wabbit itself writes namespace and feature
@@ -24,11 +24,13 @@ _SEPARATOR = "^"  # as Vowpal Wabbit itself writes namespace and feature
 class Event(NamedTuple):
     """One line: features by name, or all of them in order; the action counted from 0."""
 
-    features: dict[str, float] | np.ndarray
+    features: dict[str, float | str] | np.ndarray
     action: int
     probability: float
     loss: float
     n_actions: int
+    lists_actions: bool = False
+    """Whether the line says how many actions there were; otherwise `n_actions` is the least."""
 
 
 class BadLineError(Exception):
@@ -103,8 +105,8 @@ def _field(event: dict[str, Any], name: str) -> Any:
     return event[name]
 
 
-def _flatten(value: object, name: str, into: dict[str, float], skip_hidden: bool) -> None:
-    """Collect the numbers of nested JSON under names joined by "^"; text becomes "name=text"."""
+def _flatten(value: object, name: str, into: dict[str, float | str], skip_hidden: bool) -> None:
+    """Collect the numbers and texts of nested JSON under names joined by "^"."""
     if isinstance(value, (dict, list)):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, inner in items:
@@ -112,15 +114,14 @@ def _flatten(value: object, name: str, into: dict[str, float], skip_hidden: bool
                 continue
             _flatten(inner, f"{name}{_SEPARATOR}{key}" if name else str(key), into, skip_hidden)
         return
-    if isinstance(value, str):
-        name, value = f"{name}={value}", 1.0
     if name in into:
         raise BadLineError(f"a feature must have one value, got two for {_show(name)}: rename one")
-    into[name] = _number(value, f"the feature {_show(name)}")
+    text = isinstance(value, str)
+    into[name] = value if text else _number(value, f"the feature {_show(name)}")  # type: ignore[assignment]
 
 
-def _features(value: object, skip_hidden: bool) -> dict[str, float]:
-    features: dict[str, float] = {}
+def _features(value: object, skip_hidden: bool) -> dict[str, float | str]:
+    features: dict[str, float | str] = {}
     try:
         _flatten(value, "", features, skip_hidden)
     except RecursionError:
@@ -128,6 +129,22 @@ def _features(value: object, skip_hidden: bool) -> dict[str, float]:
             "features must not be nested too deeply, got hundreds of levels"
         ) from None
     return features
+
+
+def columns_of_cells(cells: dict[str, float | str]) -> dict[str, float]:
+    """Numbers by name; a text becomes a number 1 by the name "name=text".
+
+    >>> columns_of_cells({"age": 31.0, "city": "Pune"})
+    {'age': 31.0, 'city=Pune': 1.0}
+    """
+    found: dict[str, float] = {}
+    for name, value in cells.items():
+        column, number = (f"{name}={value}", 1.0) if isinstance(value, str) else (name, value)
+        if column in found:
+            told = _show(column)
+            raise BadLineError(f"a feature must have one value, got two for {told}: rename one")
+        found[column] = number
+    return found
 
 
 def _parse_jsonl(line: str) -> Event:
@@ -164,9 +181,9 @@ def _parse_dsjson(line: str) -> Event:
             f"a, p and _multi must be of one length that has room for action {action + 1}, "
             f"got {found}"
         )
-    return Event(
-        _features(context, skip_hidden=True), action, probability, loss, max(sizes | {action + 1})
-    )
+    n_actions = max(sizes | {action + 1})
+    cells = _features(context, skip_hidden=True)
+    return Event(cells, action, probability, loss, n_actions, bool(sizes))
 
 
 def _parse_vw(line: str) -> Event:
@@ -198,13 +215,32 @@ def _parse_vw(line: str) -> Event:
     loss = _number(parts[1], "the cost")
     probability = _probability(parts[2])
     features: dict[str, float] = {}
+    keys: dict[str, str] = {}
     for part in rest.split("|"):
-        _vw_namespace(part, features)
-    return Event(features, action, probability, loss, action + 1)
+        _vw_namespace(part, features, keys)
+    return Event(_with_texts(features, keys), action, probability, loss, action + 1)
 
 
-def _vw_namespace(part: str, features: dict[str, float]) -> None:
-    """Add the features of one `name:weight feature:value ...`; the name touches the bar."""
+def _with_texts(features: dict[str, float], keys: dict[str, str]) -> dict[str, float | str]:
+    """Features with "city=Rome" as a text, where it is the only value of its key."""
+    single = {key: name for name, key in keys.items()}
+    many = {key for name, key in keys.items() if single[key] != name}
+    cells: dict[str, float | str] = {}
+    for name, number in features.items():
+        key = keys.get(name)
+        text = number == 1.0 and key is not None and key not in features and key not in many
+        if text and key is not None:
+            cells[key] = name[len(key) + 1 :]
+        else:
+            cells[name] = number
+    return cells
+
+
+def _vw_namespace(part: str, features: dict[str, float], keys: dict[str, str]) -> None:
+    """Add the features of one `name:weight feature:value ...`; the name touches the bar.
+
+    `keys` gets what is before the "=" of names that have one.
+    """
     tokens = part.split()
     prefix, weight = "", 1.0
     if tokens and not part[0].isspace():
@@ -221,6 +257,9 @@ def _vw_namespace(part: str, features: dict[str, float]) -> None:
         # A name given twice counts twice there, so it does here.
         total = features.get(prefix + name, 0.0) + number
         features[prefix + name] = _number(total, f"the feature {_show(name)}")
+        key, equals, _ = name.partition("=")
+        if key and equals:
+            keys[prefix + name] = prefix + key
 
 
 FORMATS: dict[str, Callable[[str], Event]] = {

@@ -1,19 +1,21 @@
 """Logs of decisions that `LogWriter` wrote, by one process or many, as a `DecisionLog`.
 
 Decisions and losses on lines of their own find each other by id. Lines of `write_log`
-(``{"x": .., "action": .., "probability": .., "loss": ..}``) are read too.
+(``{"x": .., "action": .., "probability": .., "loss": ..}``) are read too, and files that Vowpal
+Wabbit wrote, see `foreign_logs`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dgtrees.bandit.checks import number, shown
 from dgtrees.bandit.decision import Decision, SlateDecision, check_probability
 from dgtrees.bandit.decision_log import DecisionLog, LoggedAnswer
+from dgtrees.bandit.foreign_logs import FOREIGN, read_foreign
 from dgtrees.bandit.log_writer import CUT
 from dgtrees.errors import DataError
 from dgtrees.tables.files import blocks_of_lines, open_bytes, source_name
@@ -23,7 +25,12 @@ __all__ = ["read_decisions"]
 _MARK = CUT.decode()
 
 
-def read_decisions(*sources: Any, unanswered: float | None = None) -> DecisionLog:
+def read_decisions(
+    *sources: Any,
+    unanswered: float | None = None,
+    format: str = "jsonl",
+    actions: Sequence[Any] | None = None,
+) -> DecisionLog:
     """The answered decisions of one or more files (plain, .gz, .bz2, .xz) or open streams.
 
     Parameters
@@ -33,6 +40,14 @@ def read_decisions(*sources: Any, unanswered: float | None = None) -> DecisionLo
         ids, which is that of time.
     unanswered : float, optional
         The loss of decisions that no line answers; without it they are left out.
+    format : {"jsonl", "vw", "dsjson"}
+        What `LogWriter` and `write_log` write; or Vowpal Wabbit's ``--cb`` text or its dsjson,
+        whose lines are whole answers. In their contexts a key is the namespace, "^" and the
+        feature, as in "user^age". ``city=Rome`` of the text format is a text, {"city": "Rome"},
+        unless its line has two values of it, or a weight: these are numbers, {"city=Rome": 1.0},
+        as a name without "=" is.
+    actions : sequence of names, optional
+        For Vowpal Wabbit's formats: what its actions 1, 2, .. are called; 0, 1, .. unless told.
 
     Returns
     -------
@@ -44,6 +59,15 @@ def read_decisions(*sources: Any, unanswered: float | None = None) -> DecisionLo
     DataError
         If a file cannot be read or a whole line cannot be meant; the message names the line.
     """
+    if format in FOREIGN:
+        if unanswered is not None:
+            raise ValueError(f"lines of {format} are answered, got unanswered={unanswered!r}")
+        return read_foreign(sources, format, actions)
+    if format != "jsonl":
+        known = ", ".join(("jsonl", *FOREIGN))
+        raise ValueError(f"format must be one of {known}, got {format!r}")
+    if actions is not None:
+        raise ValueError(f"a log of this format names its actions, got actions={shown(actions)}")
     reading = _Reading()
     for source in sources:
         name = source_name(os.fspath(source) if isinstance(source, os.PathLike) else source)

@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.bandit.log_lines import FORMATS, BadLineError
+from dgtrees.bandit.log_lines import FORMATS, BadLineError, columns_of_cells
 from dgtrees.errors import DataError
 from dgtrees.tables.files import blocks_of_lines, open_bytes, source_name
 from dgtrees.writing import whole_file
 
-__all__ = ["Log", "read_log", "write_log"]
+__all__ = ["Log", "numbered_lines", "read_log", "write_log"]
 
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _MAX_CELLS = 2**30  # 8 GB of float64: names that are really values make tables wider than that
@@ -182,7 +182,7 @@ def read_log(
     events: list[tuple[int, float, float]] = []
     shown = 0
     name = source_name(source)
-    for number, line in _lines(source, name):
+    for number, line in numbered_lines(source, name):
         try:
             event = parse(line)
             if n_actions is not None and event.action >= n_actions:
@@ -190,7 +190,8 @@ def read_log(
                     f"the action must be one of {n_actions}, got {_both(event.action)}: "
                     "read with a larger n_actions"
                 )
-            table.add(event.features)
+            told = event.features
+            table.add(columns_of_cells(told) if isinstance(told, dict) else told)
         except BadLineError as error:
             raise DataError(f"{name}, line {number}: {error}") from None
         events.append((event.action, event.probability, event.loss))
@@ -242,7 +243,7 @@ def _write(log: Log, stream: Any) -> None:
         stream.write(json.dumps(event, ensure_ascii=False) + "\n")
 
 
-def _lines(source: Any, name: str) -> Iterator[tuple[int, str]]:
+def numbered_lines(source: Any, name: str) -> Iterator[tuple[int, str]]:
     """Numbered lines that are not blank."""
     if isinstance(source, io.TextIOBase):
         found: Iterator[tuple[int, str]] = enumerate(source, start=1)
