@@ -365,18 +365,22 @@ def test_forks_know_the_same_and_draw_for_themselves(tmp_path):
     assert policy.learn(same[0], decision, 0.5) == "duplicate"
 
 
-def test_eight_threads_lose_no_answer():
-    policy = taught(20)
-    policy.decide({"a": 1.0})
-    ids, told, errors = [], [], []
+def test_eight_threads_lose_no_answer(tmp_path):
+    policy, path = taught(3), tmp_path / "log.jsonl"
+    twin, log, drawn = copy.deepcopy(policy), LogWriter(path), threading.Barrier(8)
+    draws, told, errors = [], [], []
 
     def work(thread):
         try:
+            # Nobody has learnt enough yet to prefer an action: all draws are random.
+            draws.append(tuple(policy.decide({"age": 30.0}).action for _ in range(40)))
+            drawn.wait(60)
             for i in range(25):
                 context = {"age": float(thread), "city": CITIES[i % 3], f"key {thread}": 1.0}
                 decision = policy.decide(context)
-                ids.append(decision.id)
-                told.append(policy.learn(context, decision, cost(context, decision.action)))
+                loss = cost(context, decision.action)
+                log.write(context, decision, loss)
+                told.append(policy.learn(context, decision, loss))
         except Exception as error:  # pragma: no cover
             errors.append(error)
 
@@ -385,10 +389,16 @@ def test_eight_threads_lose_no_answer():
         thread.start()
     for thread in threads:
         thread.join()
+    log.close()
     assert not errors
-    assert len(set(ids)) == 200 and told == ["learnt"] * 200
-    assert policy.n_answers == 220 and policy.n_decisions == 221
+    assert len(set(draws)) == 8 and told == ["learnt"] * 200
+    assert policy.n_answers == 203 and policy.n_decisions == 8 * 65 + 3
     assert all(f"key {number}" in policy.feature_names_ for number in range(8))
+    logged = read_decisions(path)
+    assert len({answer.id for answer in logged}) == len(logged) == 200
+    assert policy.learn_log(logged) == {"learnt": 0, "duplicate": 200}
+    assert twin.learn_log(logged) == {"learnt": 200, "duplicate": 0}
+    assert sorted(twin.feature_names_) == sorted(policy.feature_names_)
 
 
 def serve(policy, path):
