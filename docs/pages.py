@@ -191,6 +191,8 @@ def _statement(figure: Figure) -> str:
         boxes = [patch for patch in ax.patches if str(patch.get_gid()).startswith("node ")]
         if boxes:  # plot_tree's
             leaves = sum(str(text.get_gid()).startswith("leaf ") for text in ax.texts)
+            notes = [text.get_text() for text in ax.texts if text.get_gid() == "cut"]
+            leaves += sum(int(n) for note in notes for n in re.findall(r"not drawn: (\d+)", note))
             levels = len({round(box.get_x(), 3) for box in boxes})
             lines.append(f"drawn: {leaves} leaves, {levels} levels of decisions")
         lines += [text.get_text() for text in ax.texts]

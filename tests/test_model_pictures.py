@@ -13,6 +13,7 @@ from dgtrees.model.plot import (
     plot_curves,
     plot_history,
     plot_node_images,
+    plot_story,
 )
 from dgtrees.model.text import tree_text
 from dgtrees.tree import ObliqueTree
@@ -337,3 +338,26 @@ def test_contributions_as_bars(clf):
         plot_contributions(found, 120)
     with pytest.raises(ValueError, match="max_features must be at least 1, got 0"):
         plot_contributions(found, max_features=0)
+
+
+def test_leaves_without_training_rows_are_left_out_and_counted():
+    drawn, rows = tree(), [5, 0, 3, 2]
+    ax = plot_tree(drawn, leaf_rows=rows)
+    assert boxes(ax) == ["node 0", "node 2"] and len(words(ax, "leaf ")) == 3
+    assert words(ax, "cut") == ["leaves that no training row reaches, not drawn: 1"]
+    assert not overlapping(ax)
+    everything = plot_tree(drawn, leaf_rows=rows, show_empty=True)
+    assert len(words(everything, "leaf ")) == 4 and not words(everything, "cut")
+
+
+def test_a_story_has_the_score_the_size_and_the_tree(clf):
+    figure = plot_story(clf, POINTS, SIDES, title="Above or below?")
+    said = [text.get_text() for text in figure.texts]
+    right = np.mean(clf.predict(POINTS) == SIDES)
+    assert said[:3] == ["Above or below?", f"{right:.1%}", "of 120 new rows right"]
+    assert said[3] == str(clf.get_n_leaves()) and boxes(figure.axes[0])
+    reg = DGTRegressor(1, max_epochs=2, random_state=0).fit(POINTS, POINTS[:, 0])
+    said = [text.get_text() for text in plot_story(reg, POINTS, POINTS[:, 0]).texts]
+    assert said[0] == "DGTRegressor" and said[1] == f"{reg.score(POINTS, POINTS[:, 0]):.2f}"
+    with pytest.raises(ValueError, match="X and y must be equally many rows"):
+        plot_story(clf, POINTS, SIDES[:5])

@@ -44,7 +44,7 @@ class Drawing:
         table_end = TOP + lines * self.line_height
         self.legend_y = table_end + 0.17
         self.cut_y = self.legend_y + (0.16 if legend else 0.0)
-        below = self.cut_y if any(place.cut for place in places) else self.legend_y * legend
+        below = self.cut_y if self._left_out() else self.legend_y * legend
         self.height = max(below, table_end) + 0.1
         room = self.width - self.leaf_width - _LEFT
         self.box_width = max(0.85, min(2.0, room / max(self.levels, 1) - _GAP))
@@ -81,13 +81,12 @@ class Drawing:
             if place.above < 0:
                 continue
             parent = self.places[place.above]
-            yes = int(self.tree.right[parent.child]) == place.child
             share = self.mass[position(place.child, self.tree.n_nodes)] / max(self.mass[0], 1e-300)
             start, end = self.left(parent) + self.box_width, self.left(place)
             bend = start + _GAP  # long branches run straight along their own line
             self.ax.plot(
                 *_curve(start, self.y(parent), bend, self.y(place), end),
-                color=YES if yes else NO,
+                color=YES if place.yes else NO,
                 lw=(0.6 + 6.0 * share) * self.zoom,
                 ls=(0, (1.5, 1.5)) if share == 0 else "-",
                 alpha=0.75,
@@ -136,17 +135,25 @@ class Drawing:
             self.text(0.28, y, "weighted sum ≥ 0", color=GREY)
             self.text(_LEFT, y + 0.14, "no", color=NO, weight="bold")
             self.text(0.28, y + 0.14, "weighted sum < 0", color=GREY)
+        if said := self._left_out():
+            self.text(_LEFT, self.cut_y, "; ".join(said), color=GREY, gid="cut")
+
+    def _left_out(self) -> list[str]:
+        """What is not drawn: below the last level, and where no row has come."""
+        said = []
         cut = [place for place in self.places if place.cut]
+        below = sum(count_leaves(self.tree, place.child) for place in cut)
         if cut:
-            hidden = sum(count_leaves(self.tree, place.child) for place in cut)
-            self.text(
-                _LEFT,
-                self.cut_y,
-                f"cut at depth {cut[0].depth} of {self.tree.depth}: {hidden} leaves below are "
-                f"drawn as {len(cut)} lines",
-                color=GREY,
-                gid="cut",
+            said.append(
+                f"cut at depth {cut[0].depth} of {self.tree.depth}: {below} leaves below are "
+                f"drawn as {len(cut)} lines"
             )
+        shown = below + sum(place.child < 0 for place in self.places)
+        if shown < self.tree.n_leaves:
+            said.append(
+                f"leaves that no training row reaches, not drawn: {self.tree.n_leaves - shown}"
+            )
+        return said
 
 
 def _curve(

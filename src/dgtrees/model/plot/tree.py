@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from dgtrees.model.model import ModelLike, model_of
 from dgtrees.model.plot.drawing import Drawing
 from dgtrees.model.plot.leaves import LeafTable
@@ -30,6 +32,7 @@ def plot_tree(
     max_features: int = 3,
     feature_scale: Any = None,
     leaf_rows: Any = None,
+    show_empty: bool = False,
     ax: Any = None,
 ) -> Any:
     """Draw a tree from its root at the left to its leaves at the right.
@@ -57,6 +60,9 @@ def plot_tree(
         Spread of every column, for a bare tree.
     leaf_rows : array-like of shape (leaves,), optional
         Training rows of every leaf, for a bare tree.
+    show_empty : bool, default False
+        Whether to draw leaves that no training row reaches, and decisions that send all of their
+        training rows one way. New rows may go there.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure of the size that keeps text readable.
 
@@ -82,9 +88,10 @@ def plot_tree(
     names = seen.named_features(feature_names)
     spread, rows = seen.spread(feature_scale), seen.leaf_rows(leaf_rows)
     classes = seen.class_names(class_names)
+    reached = None if rows is None or show_empty else np.concatenate(tree.totals(rows)) > 0
     drawing = Drawing(
         tree,
-        place_all(tree, READABLE_DEPTH if max_depth is None else max_depth),
+        place_all(tree, READABLE_DEPTH if max_depth is None else max_depth, reached),
         rows,
         filled and classes is not None,
         ax,
