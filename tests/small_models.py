@@ -89,6 +89,12 @@ def made():
         ),
         "forest-values": (DGTForestRegressor(3, **QUICK, oob_score=True).fit(X, several), X),
         "forest-linear": (DGTForestRegressor(2, **QUICK, leaf="linear").fit(named, X[:, 0]), named),
+        "forest-chosen": (
+            DGTForestClassifier(3, class_weight={0: 1.0, 1: 2.0}, random_state=0).fit(
+                X, (X[:, 0] > 0).astype(int)
+            ),
+            X,
+        ),
         "boosting": (DGTBoostingClassifier(5, random_state=0).fit(named, words), named),
         "boosting-values": (DGTBoostingRegressor(5, random_state=0).fit(X, several), X),
         "boosting-linear": (

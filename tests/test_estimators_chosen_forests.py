@@ -90,6 +90,31 @@ def test_contributions_add_up_to_the_answer(numbers):
     assert np.allclose(found.predictions[inside], numbers.predict(X[:20])[inside])
 
 
+def test_probabilities_are_a_power_of_the_trees_mean_shares():
+    X = np.random.default_rng(3).normal(size=(1500, 6))
+    y = (X @ [1.0, -1.0, 1.0, 0.5, 0.5, -1.0] > 0).astype(int)
+    classes = classifier(n_estimators=40).fit(X[:900], y[:900])
+    answer, shares = classes.model_.answer, classes.model_.outputs(X)
+    assert answer.exponent > 1.2  # trees that differ are right more often than they agree
+    powers = shares**answer.exponent
+    said = classes.predict_proba(X)
+    assert np.allclose(said, powers / powers.sum(axis=1, keepdims=True))
+    sharp, even = (np.log(p[np.arange(1500), y])[900:].mean() for p in (said, shares))
+    assert sharp > even
+    found = contributions(classes, X[:20])
+    assert found.output == "share" and np.allclose(found.predictions, shares[:20])
+    with pytest.raises(ValueError, match="output must be share here, got 'probability'"):
+        contributions(classes, X[:20], output="probability")
+
+
+def test_class_weights_multiply_probabilities_not_shares():
+    weight = {"low": 6.0, "mid": 1.0, "high": 1.0}
+    heavy = classifier(class_weight=weight).fit(X, CLASSES)
+    new = RNG.normal(size=(500, 4))
+    weighed = heavy.predict_proba(new) * [weight[c] for c in heavy.classes_]
+    assert np.array_equal(heavy.classes_[weighed.argmax(axis=1)], heavy.predict(new))
+
+
 def test_values_beyond_those_of_training_stay_in_its_range(numbers):
     far = numbers.predict(np.vstack([1e9 * X[:20], -1e9 * X[:20]]))
     assert far.min() >= Y[:200].min() and far.max() <= Y[:200].max()

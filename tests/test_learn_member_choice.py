@@ -1,17 +1,16 @@
 """What the members of a forest are, chosen by rows that trial trees have not seen."""
 
 import numpy as np
-import pytest
 
 from dgtrees.learn.member_choice import (
     MemberChoice,
-    PairErrors,
     Trial,
     choose_members,
     first_plans,
     try_member,
 )
 from dgtrees.learn.members import MemberPlan, MemberRows, draw
+from dgtrees.learn.pair_errors import PairErrors
 from dgtrees.tables.examples import Examples
 
 RNG = np.random.default_rng(2)
@@ -31,39 +30,52 @@ def chosen(trial, leaf="auto"):
     )
 
 
-def test_pair_errors_are_means_over_pairs_of_trees():
-    rng = np.random.default_rng(0)
-    target, said = rng.normal(size=(5, 2)), rng.normal(size=(4, 5, 2))
-    unseen = [np.array([0, 1, 2]), np.array([0, 2]), np.array([2, 0]), np.array([4])]
-    weight = np.array([1.0, 1.0, 3.0, 1.0, 1.0])
-    errors = PairErrors(target)
-    for rows, outputs in zip(unseen, said, strict=True):
-        errors.add(rows, outputs[rows])
-    products, pairs = 0.0, 0.0
-    for row in range(5):
-        told = [said[t, row] - target[row] for t in range(4) if row in unseen[t]]
-        for a in range(len(told)):
-            for b in range(len(told)):
-                if a != b:
-                    products += weight[row] * (told[a] @ told[b])
-                    pairs += weight[row]
-    assert errors.mean(weight) == pytest.approx(products / pairs)
-    assert PairErrors(target).mean(weight) == np.inf
-
-
-def test_the_scatter_of_trees_does_not_count():
-    errors, rng = PairErrors(np.zeros((2000, 1))), np.random.default_rng(0)
-    for _ in range(4):
-        errors.add(np.arange(2000), 0.5 + rng.normal(size=(2000, 1)))
-    assert errors.mean(np.ones(2000)) == pytest.approx(0.25, abs=0.05)
-
-
 def test_a_line_wants_a_linear_function_and_noise_wants_large_leaves():
     assert chosen(trial(LINE + 0.1 * NOISE)).plan.penalty is not None
     noisy = chosen(trial(0.3 * LINE + 2 * NOISE, classes=2))
     assert noisy.plan.min_rows > 1
     oblique = chosen(trial(LINE, classes=2))
     assert oblique.plan.directions > 0 and oblique.plan.penalty is None
+
+
+def test_shares_that_are_too_even_are_not_worse_than_others():
+    """Two plans by hand: one says too little of the right class, one is wrong more often."""
+    own = trial(LINE, classes=2)
+    label = own.rows.label
+
+    def say(task):
+        plan, seed = task
+        rng = np.random.default_rng(seed)
+        wide = plan.width > 2
+        wrong = rng.random(400) < (0.38 if wide else 0.0)
+        wrong |= (np.arange(400) % 10 == 0) & (not wide)
+        return np.arange(400), np.eye(2)[np.where(wrong, 1 - label, label)]
+
+    found = choose_members(
+        own, "auto", lambda count: list(range(count)), lambda ts: [*map(say, ts)]
+    )
+    even, surer = (min(e for p, e in found.errors.items() if (p.width > 2) == w) for w in (1, 0))
+    assert found.plan.width > 2 and even < 0.05 < surer
+    judge = PairErrors(own.rows.target)
+    for seed in range(20):
+        judge.add(*say((MemberPlan(2, 8, 4), seed)))
+    assert judge.mean(np.ones(400)) > surer  # as they are, even shares would lose
+
+
+def test_the_best_has_had_all_its_trees_and_the_others_few():
+    asked = {}
+
+    def say(tasks):
+        for plan, seed in tasks:
+            asked.setdefault(plan, []).append(seed)
+        return [try_member(own, task) for task in tasks]
+
+    own = trial(LINE + NOISE)
+    found = choose_members(own, "constant", lambda count: list(range(count)), say)
+    assert asked[found.plan] == list(range(40))
+    assert {len(seeds) for seeds in asked.values()} <= {16, 40}
+    assert min(map(len, asked.values())) == 16
+    assert found.errors[found.plan] == min(found.errors.values())
 
 
 def test_leaves_of_one_kind_only():

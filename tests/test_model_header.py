@@ -36,13 +36,13 @@ NAMES = (
     "tree", "tree-numbers", "values", "linear", "forest", "forest-values", "forest-linear", "tao",
     "tao-values", "policy", "policy-linear", "policy-paper", "policy-new", "policy-continuous",
 )  # fmt: skip
-NEWER = ("boosting", "boosting-values", "boosting-linear")
+NEWER = ("forest-chosen", "boosting", "boosting-values", "boosting-linear")
 """Models that the first release did not have."""
 
 # Fields that are themselves what a model answers, or the rows it is asked about.
 SAYINGS = re.compile(
     r"/(classes(/\d+)?|combine|single_output|target_range(/.*)?"
-    r"|class_factors(/\d+)?|encoder/\d+/(median|bent(/\d+)?|categories(/\d+)?)"
+    r"|class_factors(/\d+)?|exponent|encoder/\d+/(median|bent(/\d+)?|categories(/\d+)?)"
     r"|parameters/(loss_range(/.*)?|low|high)|recipe/clip|recipe/explore(/.*)?)"
 )
 

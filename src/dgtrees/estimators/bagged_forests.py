@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -17,6 +17,7 @@ from dgtrees.estimators.forest_base import ForestEstimator
 from dgtrees.estimators.prediction_intervals import Intervals
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
 from dgtrees.learn.recipe import Recipe
+from dgtrees.learn.sharpening import fit_exponent
 from dgtrees.tables.examples import Examples
 
 __all__ = ["DGTForestClassifier", "DGTForestRegressor"]
@@ -41,8 +42,9 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
     max_leaves : int, optional
         Most leaves of a tree, with max_depth="auto".
     voting : {"hard", "soft"}, default "soft"
-        "soft" averages the trees' class probabilities; with "hard" each tree has one vote, as in
-        the paper, and `predict_proba` is the share of votes.
+        "soft" averages the trees' class shares, and where it was chosen what the trees are,
+        `predict_proba` is these to a power that out-of-bag rows make right; with "hard" each tree
+        has one vote, as in the paper, and `predict_proba` is the share of votes.
     max_samples : float, default 1.0
         Rows drawn, with replacement, for each tree, as a share of the rows there are.
     bootstrap : bool, default True
@@ -113,14 +115,18 @@ class DGTForestClassifier(ClassTarget, ForestEstimator):
             super()._learn_factors(factors, shares)
 
     def _judge_out_of_bag(self, train: Examples, outputs: np.ndarray, spread: np.ndarray) -> None:
+        known = ~np.isnan(outputs[:, 0])
+        if self._chooses and self._combine == "softmax" and known.any():
+            rows = outputs[known], train.y[known], train.weight[known]
+            self._answer = replace(self._answer, exponent=fit_exponent(*rows))
         if not self.oob_score:
             return
-        known = ~np.isnan(outputs[:, 0])
         hit = self._answer.predict(outputs[known]) == self.classes_[train.y[known]]
         self.oob_score_ = (
             float(np.average(hit, weights=train.weight[known])) if known.any() else float("nan")
         )
-        self.oob_decision_function_ = self._by_given_row(train, outputs)
+        said = self._answer.sharpened(outputs)
+        self.oob_decision_function_ = self._by_given_row(train, said)
 
 
 @dataclass(eq=False, repr=False)

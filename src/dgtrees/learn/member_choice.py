@@ -1,8 +1,11 @@
 """What the members of a forest are, chosen once: by rows that a few trial trees have not seen.
 
-A plan is judged by the squared error (of class shares: Brier's score) that a forest of very many
-such trees would have. That of few trees is larger by their scatter, which company takes away; the
-mean product of the errors of two different trees, on a row that neither has seen, has no such part.
+A plan is judged by the squared error that a forest of very many such trees would have. That of few
+trees is larger by their scatter, which company takes away; the mean product of the errors of two
+different trees, on a row that neither has seen, has no such part. Class shares are judged after
+they have been stretched, away from the shares of the whole table, by the factor that suits them
+best: shares that are too even can be sharpened later (`learn.sharpening`), while those that are
+wrong stay wrong.
 """
 
 from __future__ import annotations
@@ -15,12 +18,16 @@ from scipy.special import softmax
 
 from dgtrees.learn.linear import PENALTIES, linear_models
 from dgtrees.learn.members import MemberPlan, MemberRows, draw, grow_standard
+from dgtrees.learn.pair_errors import PairErrors
 from dgtrees.learn.threads import one_thread
 
-__all__ = ["MemberChoice", "PairErrors", "Trial", "choose_members", "first_plans", "try_member"]
+__all__ = ["MemberChoice", "Trial", "choose_members", "first_plans", "try_member"]
 
 _TRIALS, _MORE_TRIALS, _FEW_ROWS = 20, 40, 1000
 """Trees per plan, and more where rows are fewer than so many."""
+
+_FIRST_SHARE = 0.4
+"""Of these trees, with which every plan begins; the best so far gets the others."""
 
 _LARGER_LEAVES = (3, 10)
 _MOST_WIDTH = 32
@@ -46,9 +53,9 @@ class MemberChoice:
             lines.append(f"{self.errors[plan]:16.5f}   {plan}{kept}")
         return "\n".join(lines)
 
-    def best(self, plans: list[MemberPlan]) -> MemberPlan:
+    def best(self) -> MemberPlan:
         """Of equals the first."""
-        return min(plans, key=lambda plan: self.errors[plan])
+        return min(self.errors, key=lambda plan: self.errors[plan])
 
 
 @dataclass(frozen=True)
@@ -59,39 +66,6 @@ class Trial:
     max_leaves: int | None
     held: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
     """Standardised rows, targets and weights."""
-
-
-class PairErrors:
-    """Mean product of the errors of two trees, from what one tree after the other says.
-
-    >>> errors = PairErrors(np.zeros((1, 1)))
-    >>> for said in (1.0, 3.0):
-    ...     errors.add(np.array([0]), np.array([[said]]))
-    >>> errors.mean(np.ones(1))
-    3.0
-    """
-
-    def __init__(self, target: np.ndarray) -> None:
-        self._target = target
-        self._sum, self._squares = np.zeros(target.shape), np.zeros(len(target))
-        self._count = np.zeros(len(target))
-
-    def add(self, rows: np.ndarray, outputs: np.ndarray) -> None:
-        """What a tree says of rows that it has not seen."""
-        error = outputs - self._target[rows]
-        self._sum[rows] += error
-        self._squares[rows] += np.square(error).sum(axis=1)
-        self._count[rows] += 1
-
-    def mean(self, weight: np.ndarray) -> float:
-        """Over all pairs of trees and rows unseen by both; infinite where there are none."""
-        some = np.flatnonzero((self._count > 1) & (weight > 0))
-        if not some.size:
-            return np.inf
-        # All pairs count the same, so that rows of few pairs, which tell little, count little.
-        pairs = self._count[some] * (self._count[some] - 1)
-        products = np.square(self._sum[some]).sum(axis=1) - self._squares[some]
-        return float((weight[some] @ products) / (weight[some] @ pairs))
 
 
 def try_member(trial: Trial, task: tuple[MemberPlan, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -145,36 +119,45 @@ def choose_members(
     """
     rows, choice = trial.rows, MemberChoice()
     numbers = seeds(_MORE_TRIALS if len(rows) < _FEW_ROWS else _TRIALS)
+    first = int(_FIRST_SHARE * len(numbers))
     target, weight = rows.target, _weight(rows)
     if trial.held is not None:
         _, target, weight = trial.held
+    judges: dict[MemberPlan, PairErrors] = {}
+    complete: set[MemberPlan] = set()
 
-    def judge(plans: list[MemberPlan]) -> None:
-        said = run([(plan, seed) for plan in plans for seed in numbers])
+    def ask(plans: list[MemberPlan], seeds: list[int]) -> None:
+        said = run([(plan, seed) for plan in plans for seed in seeds])
         for at, plan in enumerate(plans):
-            errors = PairErrors(target)
-            for unseen, outputs in said[at * len(numbers) : (at + 1) * len(numbers)]:
+            errors = judges.setdefault(plan, PairErrors(target))
+            for unseen, outputs in said[at * len(seeds) : (at + 1) * len(seeds)]:
                 errors.add(unseen, outputs)
-            choice.errors[plan] = errors.mean(weight)
+            choice.errors[plan] = errors.mean(weight, stretched=rows.n_classes > 0)
+
+    def best_with(plans: list[MemberPlan]) -> MemberPlan:
+        """The best so far, of these plans too; luck with few trees does not make it."""
+        ask(plans, numbers[:first])
+        while (best := choice.best()) not in complete:
+            ask([best], numbers[first:])
+            complete.add(best)
+        return best
 
     penalties: list[float | None] = [None]
     if not rows.n_classes and (leaf == "linear" or (leaf == "auto" and rows.width <= _WIDE)):
         found = _best_penalty(trial, numbers)
         penalties = [found] if leaf == "linear" else [None, found]
-    judge(first_plans(rows.width, rows.n_classes > 0, penalties))
-    best = choice.best(list(choice.errors))
-    more = [replace(best, columns=rows.width), replace(best, min_rows=_LARGER_LEAVES[0])]
-    judge([plan for plan in more if plan not in choice.errors])
-    best = choice.best(list(choice.errors))
-    for least in _LARGER_LEAVES:
-        larger = replace(best, min_rows=least)
-        if larger not in choice.errors:
-            judge([larger])
-        if choice.errors[larger] >= choice.errors[best]:
-            break
-        best = larger
-    choice.plan = choice.best(list(choice.errors))
+    best = best_with(first_plans(rows.width, rows.n_classes > 0, penalties))
+    while untried := [plan for plan in _near(best, rows.width) if plan not in choice.errors]:
+        best = best_with(untried)
+    choice.plan = best
     return choice
+
+
+def _near(plan: MemberPlan, d: int) -> list[MemberPlan]:
+    """The plan with more columns, and with larger leaves."""
+    larger = [least for least in _LARGER_LEAVES if least > plan.min_rows]
+    more = [replace(plan, columns=min(d, 2 * plan.columns))]
+    return more + [replace(plan, min_rows=least) for least in larger[:1]]
 
 
 def _weight(rows: MemberRows) -> np.ndarray:

@@ -16,7 +16,6 @@ from dgtrees.learn._random_splits import Sample, Splitting, make_room
 from dgtrees.learn._random_tree import grow
 from dgtrees.learn.linear import Linear, linear_models
 from dgtrees.learn.refine import normalize
-from dgtrees.learn.shrinkage import log_shares
 from dgtrees.learn.standard import Standard
 from dgtrees.learn.threads import one_thread
 from dgtrees.tables.examples import Examples, bootstrap
@@ -26,6 +25,9 @@ __all__ = ["Member", "MemberPlan", "MemberRows", "draw", "grow_member"]
 
 _MOST_NUMBERS = 2**21
 """Of a tree: weights and leaf values. Leaves of very large tables have more rows instead."""
+
+_DOUBT = 0.02
+"""Part of what a leaf says that is spread over all classes: a company may agree and be wrong."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def grow_standard(
     grown = grow(sample, splitting, drawn.astype(np.int32), most, room)
     values = grown.sums / grown.mass[:, None]
     if rows.n_classes:
-        values = log_shares(values, total)
+        values = np.log((1.0 - _DOUBT) * values + _DOUBT / rows.n_classes)
     gains = grown.gains
     if linear is not None:  # columns have deviation 1: a slope's square is the variance it makes
         gains = gains + total * np.square(linear.weights).sum(axis=0)

@@ -48,12 +48,15 @@ class Classes:
         Class weights. Outputs know nothing of them; which class is predicted does: that of the
         largest probability times factor.
     shares : bool
-        Whether outputs are probabilities, and not scores.
+        Whether outputs are shares, and not scores.
+    exponent : float
+        Powers of shares by it, divided by their sum, are probabilities.
     """
 
     labels: np.ndarray
     factors: np.ndarray | None = None
     shares: bool = False
+    exponent: float = 1.0
 
     bounds: ClassVar[Bounds | None] = None
     logarithms: ClassVar[bool] = False
@@ -86,7 +89,12 @@ class Classes:
         """What to do with outputs before the largest is taken: "+" or "*", and by what."""
         if self.factors is None or self.emphasis is None:
             return None
-        return ("*", self.factors) if self.shares else ("+", self.emphasis)
+        if not self.shares:
+            return "+", self.emphasis
+        if self.exponent == 1.0:
+            return "*", self.factors
+        # Of probabilities shares are the root. The largest factor is 1: powers stay numbers.
+        return "*", (self.factors / self.factors.max()) ** (1.0 / self.exponent)
 
     def predict(self, outputs: np.ndarray) -> Any:
         """The likeliest class, or the one that class weights make the best."""
@@ -99,6 +107,13 @@ class Classes:
         """Class probabilities, from scores."""
         return np.asarray(softmax(scores, axis=-1))
 
+    def sharpened(self, shares: np.ndarray) -> np.ndarray:
+        """Class probabilities, from shares."""
+        if self.exponent == 1.0:
+            return shares
+        powers = (shares / shares.max(axis=-1, keepdims=True)) ** self.exponent
+        return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
     def to_header(self) -> dict[str, Any]:
         """Fields of a model file."""
         if self.labels.dtype.kind not in _LABELS:
@@ -106,7 +121,9 @@ class Classes:
                 f"classes of type {self.labels.dtype} cannot be saved: use strings or numbers"
             )
         factors = {} if self.factors is None else {"class_factors": self.factors.tolist()}
-        return {"classes": self.labels.tolist(), "classes_dtype": self.labels.dtype.str, **factors}
+        sharp = {} if self.exponent == 1.0 else {"exponent": self.exponent}
+        labels = {"classes": self.labels.tolist(), "classes_dtype": self.labels.dtype.str}
+        return {**labels, **factors, **sharp}
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> Classes:
@@ -128,7 +145,10 @@ class Classes:
             raise ValueError(f"class_factors must be {len(labels)} numbers, got {shown(factors)}")
         known = None if factors is None else np.array(factors, dtype=np.float64)
         shares = header.get("combine") == "softmax"
-        return cls(np.array(labels, dtype=np.dtype(dtype)), known, shares)
+        exponent = float(header.get("exponent", 1.0))
+        if exponent != 1.0 and not shares:
+            raise ValueError(f"exponent must be 1 where trees do not give shares, got {exponent}")
+        return cls(np.array(labels, dtype=np.dtype(dtype)), known, shares, exponent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +174,7 @@ class Values:
     names: ClassVar[None] = None
     emphasis: ClassVar[None] = None
     weighing: ClassVar[None] = None
+    exponent: ClassVar[float] = 1.0
     task: ClassVar[str] = "regression"
     onnx_output: ClassVar[str] = "variable"
     c_outputs: ClassVar[str] = "Predicted values"
@@ -214,6 +235,7 @@ class Actions:
     names: ClassVar[None] = None
     emphasis: ClassVar[None] = None
     weighing: ClassVar[None] = None
+    exponent: ClassVar[float] = 1.0
     task: ClassVar[str] = "actions"
     onnx_output: ClassVar[str] = "scores"
     c_outputs: ClassVar[str] = "Score of every action"

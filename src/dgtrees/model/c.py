@@ -100,7 +100,11 @@ def _needs_softmax(parts: Model) -> bool:
 
 
 def _needs_exp(parts: Model) -> bool:
-    return parts.answer.logarithms or _needs_softmax(parts)
+    return parts.answer.logarithms or _sharpens(parts) or _needs_softmax(parts)
+
+
+def _sharpens(parts: Model) -> bool:
+    return parts.answer.exponent != 1.0
 
 
 def _has_categories(parts: Model) -> bool:
@@ -213,12 +217,14 @@ def _functions(parts: Model) -> list[str]:
     if parts.answer.labels is not None or votes or _needs_softmax(parts):
         code.append(source.BEST)
     code += [source.SOFTMAX] if _needs_softmax(parts) else []
+    code += [source.SHARPEN] if _sharpens(parts) else []
     code += [_adding(parts), source.OUTPUTS.replace("$end", _ending(parts))]
     code.append(source.APPLY_TREE if parts.alone else source.APPLY_FOREST)
     if parts.shares_by_leaf:
         code.append(source.SHARES_BY_LEAF)
     else:
         then = "    @_softmax(out);\n" if parts.scores_to_shares else ""
+        then = "    @_sharpen(out);\n" if _sharpens(parts) else then
         then = source.EXP if parts.answer.logarithms else then
         code.append(source.PREDICT.replace("$then", then))
     if parts.answer.labels is not None:
@@ -305,6 +311,8 @@ def _numbers(parts: Model, name: str, code: str) -> str:
         arrays["base_slopes"] = np.zeros(0) if slopes is None else slopes[0]
     if parts.answer.weighing is not None:
         arrays["emphasis"] = parts.answer.weighing[1]
+    if _sharpens(parts):
+        arrays["exponent"] = np.array([parts.answer.exponent])
     if forest.bounds is not None:
         arrays["low"], arrays["high"] = forest.bounds
     columns = parts.columns

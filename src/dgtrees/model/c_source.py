@@ -140,6 +140,19 @@ static void @_softmax(double *out)
 }
 """
 
+SHARPEN = """\
+/* Probabilities from shares: their powers, divided by the sum of these. */
+static void @_sharpen(double *out)
+{
+    double largest = out[@_best(out)], total = 0.0;
+    int k;
+    for (k = 0; k < @_OUTPUTS; k++)
+        total += out[k] = exp(@_exponent[0] * log(out[k] / largest));
+    for (k = 0; k < @_OUTPUTS; k++)
+        out[k] /= total;
+}
+"""
+
 ADD_CONSTANT = """\
 static void @_add(int leaf, const double *x, double *out)
 {

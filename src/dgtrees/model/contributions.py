@@ -21,7 +21,7 @@ from dgtrees.tree.topology import means_below, position
 __all__ = ["Contributions", "contributions"]
 
 _METHODS = ("path", "sampling")
-_OUTPUTS = ("probability", "score", "value")
+_OUTPUTS = ("probability", "score", "value", "share")
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,9 @@ class Contributions:
         Names of the input columns.
     output_names : list of str or None
         Names of the classes.
-    output : {"probability", "score", "value"}
-        What is explained: `predict_proba`, the leaf scores it is the softmax of, or `predict`.
+    output : {"probability", "score", "share", "value"}
+        What is explained: `predict_proba`, the leaf scores it is the softmax of, the mean shares of
+        a forest that it is made of by a power, or `predict`.
     """
 
     values: np.ndarray
@@ -111,8 +112,9 @@ def contributions(
         Rows to compare with, such as the training rows: their mean is the reference and their
         leaves say how often each leaf is reached. "sampling" needs it. Without it, "path" takes
         medians (and of a category all values in equal shares) and the leaf counts of training.
-    output : {"probability", "score"}, optional
-        For classes: probabilities, the default, or leaf scores, the default for linear leaves.
+    output : {"probability", "score", "share"}, optional
+        For classes: probabilities, the default, or leaf scores, the default for linear leaves; for
+        a forest whose probabilities are a power of its trees' mean shares, these shares.
     method : {"path", "sampling"}, default "path"
     n_permutations : int, default 100
         Random orders a row, for "sampling".
@@ -159,15 +161,22 @@ class _Answers:
         self.linear, self.names, scores = seen.linear, seen.answer.names, seen.scores_to_shares
         self.summed = seen.forest.combine == "sum"
         default = "score" if (self.linear or self.summed) and scores else "probability"
+        if seen.answer.exponent != 1.0:
+            default = "share"
         self.output = "value" if self.names is None else output or default
-        known = ("score",) if self.summed else _OUTPUTS[: 2 if scores else 1]
+        if self.summed:
+            known: tuple[str, ...] = ("score",)
+        elif seen.answer.exponent != 1.0:  # a power of a sum is not shared out among its parts
+            known = ("share",)
+        else:
+            known = _OUTPUTS[: 2 if scores else 1]
         allowed = ("value",) if self.names is None else known
         if (output or self.output) not in allowed:
             raise ValueError(f"output must be {' or '.join(allowed)} here, got {output!r}")
         # Of several numbers only classes and several targets need an axis of their own.
         self.single = self.names is None and seen.forest.n_outputs == 1
         self.said: Callable[[np.ndarray], np.ndarray] = seen.forest._said
-        shares = self.output == "probability"
+        shares = self.output in ("probability", "share")
         if scores and shares:
             self.said = seen.probabilities
         self.curved = shares or seen.forest.combine in ("vote", "softmax")

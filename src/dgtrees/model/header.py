@@ -81,6 +81,7 @@ _NAMED_ACTIONS = record(
 _SINCE: dict[str, tuple[str, Check]] = {
     "actions": ("recipe_name", _NAMED_ACTIONS),
     "class_factors": ("classes", items(number(ABOVE_0), least=1)),
+    "exponent": ("classes", number(1e-3, 1e3)),
     "logarithms": ("single_output", flag),
     "stages": ("made_by", _STAGES["stages"]),
 }

@@ -88,7 +88,7 @@ class Model:
         return self.answer.predict(self.row_outputs(self._encode_row(x)).copy())
 
     def outputs(self, X: Any) -> np.ndarray:
-        """Scores, probabilities or values of every row, (rows, outputs)."""
+        """Scores, shares of classes or values of every row, (rows, outputs)."""
         return self.encoded_outputs(self.encode(X))
 
     def apply(self, X: Any) -> np.ndarray:
@@ -116,8 +116,10 @@ class Model:
         return (self._tree if self.alone else self.forest).apply(rows)
 
     def probabilities(self, outputs: np.ndarray) -> np.ndarray:
-        """Class probabilities from outputs, which are scores or probabilities."""
-        return np.asarray(softmax(outputs, axis=-1)) if self.scores_to_shares else outputs
+        """Class probabilities from outputs, which are scores or shares."""
+        if self.scores_to_shares:
+            return np.asarray(softmax(outputs, axis=-1))
+        return self.answer.sharpened(outputs) if isinstance(self.answer, Classes) else outputs
 
     @property
     def scores_to_shares(self) -> bool:

@@ -222,6 +222,11 @@ def _answers(graph: Graph, rows: str, parts: Model) -> dict[str, tuple[str, int,
                 outputs = graph.add("Gather", table, graph.squeezed(leaves, 1), axis=0)
             else:
                 outputs = graph.add("Softmax", outputs, axis=1)
+        elif parts.answer.exponent != 1.0:
+            powers = graph.add(
+                "Mul", graph.add("Log", outputs), graph.constant(parts.answer.exponent)
+            )
+            outputs = graph.add("Softmax", powers, axis=1)
         found[parts.answer.onnx_output] = (outputs, types.DOUBLE, shape)
     if parts.alone:
         found["leaf"] = (graph.squeezed(leaf, 1), types.INT64, ["rows"])
