@@ -23,11 +23,11 @@ from dgtrees.learn.threads import one_thread
 
 __all__ = ["MemberChoice", "Trial", "choose_members", "first_plans", "try_member"]
 
-_TRIALS, _MORE_TRIALS, _FEW_ROWS = 20, 40, 1000
-"""Trees per plan, and more where rows are fewer than so many."""
+_FIRST_TRIALS, _TRIALS = 8, 20
+"""Trees with which every plan begins, and trees of the best."""
 
-_FIRST_SHARE = 0.4
-"""Of these trees, with which every plan begins; the best so far gets the others."""
+_FEW_ROWS, _MORE_TRIALS = 1000, 40
+"""With fewer rows than these every plan has so many trees: rows tell less, and trees are small."""
 
 _LARGER_LEAVES = (3, 10)
 _MOST_WIDTH = 32
@@ -118,8 +118,9 @@ def choose_members(
         `try_member` of many tasks, in order.
     """
     rows, choice = trial.rows, MemberChoice()
-    numbers = seeds(_MORE_TRIALS if len(rows) < _FEW_ROWS else _TRIALS)
-    first = int(_FIRST_SHARE * len(numbers))
+    few = len(rows) < _FEW_ROWS
+    numbers = seeds(_MORE_TRIALS if few else _TRIALS)
+    first = _MORE_TRIALS if few else _FIRST_TRIALS
     target, weight = rows.target, _weight(rows)
     if trial.held is not None:
         _, target, weight = trial.held
