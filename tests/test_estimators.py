@@ -99,6 +99,25 @@ def test_a_loss_of_ones_own(numbers):
     assert (high.predict(X) >= y).mean() > 0.7
 
 
+def test_a_loss_may_look_rows_up_by_their_number_and_compare_them(numbers):
+    X, y = numbers
+    batches = []
+
+    def differences(prediction, number):
+        row = number[:, 0].astype(int)
+        batches.append(len(np.unique(row)) == len(row))
+        gap = prediction[:, 0] - y[row]
+        gap = gap - gap.mean()  # the level, which all rows share, does not matter
+        return np.square(gap), 2 * gap[:, None]
+
+    recipe = dataclasses.replace(RECIPES["default"]["regression"], target_scaling="none")
+    model = quick(DGTRegressor, loss=differences, recipe=recipe, max_epochs=60)
+    model.fit(X, np.arange(len(y)))
+    assert all(batches)
+    assert np.corrcoef(model.predict(X), y)[0, 1] > 0.6
+    assert abs(model.predict(X)).max() < 10 * abs(y).max()  # not in units of row numbers
+
+
 @pytest.mark.parametrize(
     "options",
     [

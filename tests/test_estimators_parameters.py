@@ -35,6 +35,13 @@ def test_parameters_that_no_fit_can_use(model, message):
         check_shape(model)
 
 
+def test_linear_leaves_need_targets_whose_range_means_something():
+    recipe = Recipe(target_scaling="none")
+    checked_recipe(DGTRegressor(3, recipe=recipe), "regression")
+    with pytest.raises(ValueError, match="target_scaling='none' is for leaf='constant'"):
+        checked_recipe(DGTRegressor(3, leaf="linear", recipe=recipe), "regression")
+
+
 def test_all_problems_are_told_at_once():
     model = DGTClassifier(-1, leaf="cubic", refine="more", recipe="none", l1=-1.0)
     with pytest.raises(ValueError, match="max_depth") as caught:

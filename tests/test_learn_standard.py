@@ -40,6 +40,16 @@ def test_targets_may_range_from_0_to_1():
     assert (Standard(same, 0, target_scaling="range").targets(same) == 0).all()
 
 
+def test_targets_may_stay_as_they_are():
+    rows = examples()
+    standard = Standard(rows, 0, target_scaling="none")
+    np.testing.assert_array_equal(standard.targets(rows), rows.y)
+    np.testing.assert_array_equal(standard.inputs(rows.X), Standard(rows, 0).inputs(rows.X))
+    tree = random_tree(np.random.default_rng(1), 4, 2)
+    expected = tree.predict((rows.X - standard.center) / standard.scale)
+    np.testing.assert_allclose(standard.unscale(tree).predict(rows.X), expected, rtol=1e-9)
+
+
 def test_classes_are_one_hot():
     rows = examples(classes=3)
     targets = Standard(rows, 3).targets(rows)

@@ -91,6 +91,11 @@ def checked_recipe(estimator: Any, task: str) -> Recipe:
         recipe = _preset(estimator, task)
     with problems.collect():
         recipe = _changed(estimator, recipe, refine)
+    problems.require(
+        recipe.target_scaling != "none" or estimator.leaf != "linear",
+        "target_scaling='none' is for leaf='constant', since linear leaves are kept within the "
+        "range of the targets, got leaf='linear': choose constant leaves",
+    )
     problems.settle()
     return recipe
 

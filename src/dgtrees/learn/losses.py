@@ -3,8 +3,8 @@
 The compiled engine has the four losses that are known by name. A callable takes predictions and
 targets, (rows, outputs) or classes (rows,), in one of two forms:
 
-* on NumPy arrays, returning one number per row and the gradient (rows, outputs) of each number
-  with respect to that row's prediction;
+* on NumPy arrays, returning one number per row and the gradient (rows, outputs) of their sum with
+  respect to the predictions: losses may compare the rows of a batch with each other;
 * on torch tensors, returning one number per row, or one for the batch: torch differentiates it, and
   is imported for nothing else.
 """

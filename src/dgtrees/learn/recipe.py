@@ -88,8 +88,8 @@ class Recipe:
         Whether columns of numbers get their soft logarithm beside them (`learn.tails`), in `fit`
         of a single tree.
     target_scaling
-        What targets of regression are for training: "standard" with mean 0 and deviation 1, or
-        "range", from 0 to 1.
+        What targets of regression are for training: "standard" with mean 0 and deviation 1,
+        "range", from 0 to 1, or "none", as they are, for a loss that reads them its own way.
     start
         Where training sets out from (`learn.starts`): "random" nodes, "uniform", the same with
         the paper's first leaves, "pair", nodes that separate unlike rows, from which trees of

@@ -29,7 +29,7 @@ _CHOICES = {
     "schedule": ("cosine", "constant"),
     "anneal_schedule": ("linear", "log"),
     "scaling": ("standard", "absolute"),
-    "target_scaling": ("standard", "range"),
+    "target_scaling": ("standard", "range", "none"),
     "start": ("random", "uniform", "pair", "hinge"),
 }
 _FLAGS = ("layer_biases", "output_bias", "penalize_biases", "log_copies")

@@ -1,6 +1,6 @@
 """Standard: features, and targets of regression, with mean 0 and deviation 1; and the way back.
 
-Targets may be scaled to the range from 0 to 1 instead.
+Targets may be scaled to the range from 0 to 1 instead, or stay as they are.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Standard:
         self.constant = scale == 0
         self.scale = np.where(self.constant, 1.0, scale)
         self.y_center, self.y_scale = np.zeros(self.outputs), np.ones(self.outputs)
-        if not n_classes:
+        if not n_classes and target_scaling != "none":
             values = processes.parts(first, lambda rows: (rows.y, rows.weight))
             self.y_center, self.y_scale = (
                 streamed_range(values, processes)

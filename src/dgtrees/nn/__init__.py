@@ -1,4 +1,4 @@
-"""A tree as a torch layer: for networks of your own, and for what the compiled training lacks.
+"""A tree as a torch layer, and the training of networks that have one.
 
 torch is the extra ``dgtrees[torch]``. It is imported when a name below is first used.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dgtrees.nn.layer import TrainableTree
+    from dgtrees.nn.network import fit_network, parameter_groups, set_progress
     from dgtrees.nn.quantizers import QUANTIZERS
 
 if find_spec("torch") is None:
@@ -18,9 +19,15 @@ if find_spec("torch") is None:
         'dgtrees.nn needs torch, which is not installed: pip install "dgtrees[torch]"', name="torch"
     )
 
-_HOMES = {"QUANTIZERS": "quantizers", "TrainableTree": "layer"}
+_HOMES = {
+    "QUANTIZERS": "quantizers",
+    "TrainableTree": "layer",
+    "fit_network": "network",
+    "parameter_groups": "network",
+    "set_progress": "network",
+}
 
-__all__ = ["QUANTIZERS", "TrainableTree"]
+__all__ = ["QUANTIZERS", "TrainableTree", "fit_network", "parameter_groups", "set_progress"]
 
 
 if not TYPE_CHECKING:  # whose reader would believe that every name exists

@@ -265,18 +265,18 @@ class TrainableTree(nn.Module):
         weights, bias = np.zeros((0, self.in_features)), np.zeros(0)
         if len(self.layers):
             linear = self.linear_layers()
-            product, offset = linear[0].weight.double(), linear[0].bias.double()
+            product, offset = _double(linear[0].weight), _double(linear[0].bias)
             for layer in linear[1:]:
-                factor = layer.weight.double()
+                factor = _double(layer.weight)
                 product, offset = factor @ product, factor @ offset
                 if layer.bias is not None:
-                    offset = offset + layer.bias.double()
-            weights, bias = product.cpu().numpy(), offset.cpu().numpy()
-        slopes = None if self.leaf_weights is None else self.leaf_weights.double().cpu().numpy()
-        values = self.leaf_values.double()
+                    offset = offset + _double(layer.bias)
+            weights, bias = product.numpy(), offset.numpy()
+        slopes = None if self.leaf_weights is None else _double(self.leaf_weights).numpy()
+        values = _double(self.leaf_values)
         if self.output_bias is not None:
-            values = values + self.output_bias.double()
-        return ObliqueTree.complete(weights, bias, values.cpu().numpy(), slopes)
+            values = values + _double(self.output_bias)
+        return ObliqueTree.complete(weights, bias, values.numpy(), slopes)
 
     def harden(
         self, classes: Sequence[Any] | None = None, feature_names: Sequence[str] | None = None
@@ -309,6 +309,11 @@ class TrainableTree(nn.Module):
             names = tuple(str(name) for name in feature_names)
         kind = type(self).__name__
         return Model(forest_of([tree], answer), answer, alone=True, kind=kind, facts=Facts(names))
+
+
+def _double(values: Tensor) -> Tensor:
+    """In float64 on the CPU, in this order: Apple's GPUs have none."""
+    return values.cpu().double()
 
 
 def _check_count(name: str, given: Any, what: str, count: int) -> None:

@@ -49,7 +49,7 @@ class _HardSign(torch.autograd.Function):
     """size * sign(a), with the straight-through derivative slope * 1[|a| <= 1]."""
 
     @staticmethod
-    def forward(ctx: Any, a: Tensor, size: float, slope: float) -> Tensor:
+    def forward(ctx: Any, a: Tensor, size: float | Tensor, slope: float) -> Tensor:
         ctx.save_for_backward(a)
         ctx.slope = slope
         return size * _sign(a)
@@ -74,7 +74,7 @@ class ScaledSign(Quantizer):
 
     def forward(self, a: Tensor) -> Tensor:
         """Decisions of a batch, (batch, nodes)."""
-        size = float(a.detach().abs().mean()) * self.scale
+        size = a.detach().abs().mean() * self.scale
         return _HardSign.apply(a, size, 1.0)
 
 

@@ -7,6 +7,7 @@ first picture is drawn.
 
 from dgtrees.model.plot.bars import plot_contributions
 from dgtrees.model.plot.curves import plot_curves, plot_history
+from dgtrees.model.plot.examples import plot_node_examples
 from dgtrees.model.plot.images import plot_node_images
 from dgtrees.model.plot.story import plot_story
 from dgtrees.model.plot.tree import plot_tree
@@ -15,6 +16,7 @@ __all__ = [
     "plot_contributions",
     "plot_curves",
     "plot_history",
+    "plot_node_examples",
     "plot_node_images",
     "plot_story",
     "plot_tree",
