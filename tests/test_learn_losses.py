@@ -18,6 +18,8 @@ def some_rows(name, outputs=3, spread=2.0, seed=0):
     prediction = spread * rng.normal(size=(ROWS, outputs))
     if name == "cross_entropy":
         return prediction, rng.integers(outputs, size=ROWS)
+    if name == "shares":
+        return prediction, rng.dirichlet(np.ones(outputs), size=ROWS)
     return prediction, rng.normal(size=(ROWS, outputs))
 
 
@@ -58,6 +60,17 @@ def test_smoothed_labels_are_shares_of_all_classes():
     each = [loss_of_rows("cross_entropy", prediction, np.full(ROWS, k)) for k in range(3)]
     plain = loss_of_rows("cross_entropy", prediction, target)
     np.testing.assert_allclose(smoothed, 0.7 * plain + 0.3 * np.mean(each, axis=0))
+
+
+def test_shares_of_one_class_are_that_class():
+    prediction, classes = some_rows("cross_entropy")
+    shares = np.eye(3)[classes]
+    for measure in (loss_of_rows, gradient_of_rows):
+        np.testing.assert_allclose(
+            measure("shares", prediction, shares),
+            measure("cross_entropy", prediction, classes),
+            atol=1e-12,
+        )
 
 
 # The same, compiled

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         DGTForestClassifier,
         DGTForestRegressor,
         DGTRegressor,
+        DGTSelfTrainingClassifier,
+        DGTSelfTrainingRegressor,
     )
     from dgtrees.learn.recipe import Recipe
     from dgtrees.model.c import export_c
@@ -46,6 +48,8 @@ _HOMES = {
     "DGTForestClassifier": "dgtrees.estimators",
     "DGTForestRegressor": "dgtrees.estimators",
     "DGTRegressor": "dgtrees.estimators",
+    "DGTSelfTrainingClassifier": "dgtrees.estimators",
+    "DGTSelfTrainingRegressor": "dgtrees.estimators",
     "DGTreesError": "dgtrees.errors",
     "Model": "dgtrees.model.model",
     "ObliqueForest": "dgtrees.tree",
@@ -69,6 +73,8 @@ _KINDS = (
     "DGTForestRegressor",
     "DGTBoostingClassifier",
     "DGTBoostingRegressor",
+    "DGTSelfTrainingClassifier",
+    "DGTSelfTrainingRegressor",
     "DGTBandit",
     "DGTContinuousBandit",
     "TAOClassifier",
@@ -86,6 +92,8 @@ __all__ = [
     "DGTForestClassifier",
     "DGTForestRegressor",
     "DGTRegressor",
+    "DGTSelfTrainingClassifier",
+    "DGTSelfTrainingRegressor",
     "DGTreesError",
     "Model",
     "ObliqueForest",

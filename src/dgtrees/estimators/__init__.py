@@ -4,6 +4,10 @@ from dgtrees.estimators.bagged_forests import DGTForestClassifier, DGTForestRegr
 from dgtrees.estimators.boosted import DGTBoostingClassifier, DGTBoostingRegressor
 from dgtrees.estimators.classifier import DGTClassifier
 from dgtrees.estimators.regressor import DGTRegressor
+from dgtrees.estimators.self_training import (
+    DGTSelfTrainingClassifier,
+    DGTSelfTrainingRegressor,
+)
 
 __all__ = [
     "DGTBoostingClassifier",
@@ -12,4 +16,6 @@ __all__ = [
     "DGTForestClassifier",
     "DGTForestRegressor",
     "DGTRegressor",
+    "DGTSelfTrainingClassifier",
+    "DGTSelfTrainingRegressor",
 ]

@@ -16,7 +16,7 @@ import numpy as np
 from dgtrees.learn.recipe import Recipe
 from dgtrees.tables.encoder import Encoder
 
-__all__ = ["ForestParameters", "TrainingParameters", "TreeParameters"]
+__all__ = ["ForestParameters", "SelfTrainingParameters", "TrainingParameters", "TreeParameters"]
 
 
 @dataclass(eq=False, repr=False)
@@ -65,3 +65,18 @@ class ForestParameters(TrainingParameters):
     bootstrap: bool = True
     oob_score: bool = False
     leaf: str = "auto"
+
+
+@dataclass(eq=False, repr=False)
+class SelfTrainingParameters:
+    """What a tree from few labels is, and how labels come to all rows."""
+
+    max_depth: int | Literal["auto"] = "auto"
+    _: KW_ONLY
+    n_neighbors: int | Literal["auto"] = "auto"
+    n_rounds: int = 2
+    max_epochs: int | None = None
+    encoder: Encoder | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0

@@ -142,3 +142,28 @@ class TreeEstimator(ModelEstimator):
         """Number of leaves."""
         check_is_fitted(self, self._fitted)
         return self.tree_.n_leaves
+
+    # The end of a fit
+
+    def _deliver(
+        self,
+        tree: ObliqueTree,
+        importance: np.ndarray,
+        scale: np.ndarray,
+        leaf_rows: np.ndarray | None,
+        history: dict[str, list[float]],
+        n_iter: int,
+        best_score: float | None,
+    ) -> None:
+        """End the fit: with the model, and nothing else that prediction needs."""
+        features = np.zeros(self.n_features_in_)
+        np.add.at(features, self._encoder.source, importance)
+        self.model_ = self._finished(
+            (self._without_weights(tree),),
+            importance=features,
+            scale=scale,
+            leaf_rows=None if leaf_rows is None else (leaf_rows,),
+            history=history,
+            n_iter=int(n_iter),
+            best_score=best_score,
+        )

@@ -96,6 +96,10 @@ def checked_recipe(estimator: Any, task: str) -> Recipe:
         "target_scaling='none' is for leaf='constant', since linear leaves are kept within the "
         "range of the targets, got leaf='linear': choose constant leaves",
     )
+    problems.require(
+        not isinstance(recipe.loss, str) or recipe.loss != "shares",
+        "loss 'shares' is for targets that are class shares, which no y is: choose another",
+    )
     problems.settle()
     return recipe
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from dgtrees.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from dgtrees.estimators.delegation import TreeEstimator
 from dgtrees.estimators.parameters import unchanged_on_error
-from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["SingleTree"]
 
@@ -54,29 +52,6 @@ class SingleTree(CallbackSupportMixin, TreeEstimator):
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
     ) -> None:
         raise NotImplementedError
-
-    def _deliver(
-        self,
-        tree: ObliqueTree,
-        importance: np.ndarray,
-        scale: np.ndarray,
-        leaf_rows: np.ndarray | None,
-        history: dict[str, list[float]],
-        n_iter: int,
-        best_score: float | None,
-    ) -> None:
-        """End the fit: with the model, and nothing else that prediction needs."""
-        features = np.zeros(self.n_features_in_)
-        np.add.at(features, self._encoder.source, importance)
-        self.model_ = self._finished(
-            (self._without_weights(tree),),
-            importance=features,
-            scale=scale,
-            leaf_rows=None if leaf_rows is None else (leaf_rows,),
-            history=history,
-            n_iter=int(n_iter),
-            best_score=best_score,
-        )
 
     @property
     def history_(self) -> dict[str, list[float]]:

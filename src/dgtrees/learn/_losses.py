@@ -13,14 +13,15 @@ from numba.extending import intrinsic
 
 from dgtrees.tree.compiled import njit
 
-__all__ = ["ABSOLUTE", "CROSS_ENTROPY", "HUBER", "LOSSES", "SQUARED", "loss_gradient"]
+__all__ = ["ABSOLUTE", "CROSS_ENTROPY", "HUBER", "LOSSES", "SHARES", "SQUARED", "loss_gradient"]
 
-CROSS_ENTROPY, SQUARED, HUBER, ABSOLUTE = 0, 1, 2, 3
+CROSS_ENTROPY, SQUARED, HUBER, ABSOLUTE, SHARES = 0, 1, 2, 3, 4
 LOSSES = {
     "cross_entropy": CROSS_ENTROPY,
     "squared": SQUARED,
     "huber": HUBER,
     "absolute": ABSOLUTE,
+    "shares": SHARES,
 }
 
 _FREE = {"contract", "nsz", "reassoc"}
@@ -77,6 +78,29 @@ def _cross_entropy(outputs, first, rows, K, classes, weights, batch, smoothing, 
     return total
 
 
+@njit(fastmath=_FREE, nogil=True, cache=True, error_model="numpy")
+def _of_shares(outputs, first, rows, K, shares, weights, batch, gradient):
+    """Cross-entropy where targets are class shares, which add up to 1."""
+    total = 0.0
+    for i in range(first, first + rows):
+        o, g = outputs[i * K : i * K + K], gradient[i * K : i * K + K]
+        share = shares[i * K : i * K + K]
+        top = o[0]
+        for k in range(1, K):
+            top = max(top, o[k])
+        z, told = np.float32(0), np.float32(0)
+        for k in range(K):
+            e = _exp(o[k] - top)
+            g[k] = e
+            z += e
+            told += share[k] * o[k]
+        total += weights[i] * (np.log(z) + top - told)
+        scale = np.float32(weights[i] / batch)
+        for k in range(K):
+            g[k] = scale * (g[k] / z - share[k])
+    return total
+
+
 @njit(nogil=True, cache=True, error_model="numpy")
 def _of_values(kind, outputs, first, rows, K, values, weights, batch, gradient):
     total = 0.0
@@ -105,4 +129,6 @@ def loss_gradient(
     """Weighted sum of losses of the rows first .. first + rows - 1, and the gradient."""
     if kind == CROSS_ENTROPY:
         return _cross_entropy(outputs, first, rows, K, classes, weights, batch, smoothing, gradient)
+    if kind == SHARES:
+        return _of_shares(outputs, first, rows, K, values, weights, batch, gradient)
     return _of_values(kind, outputs, first, rows, K, values, weights, batch, gradient)

@@ -19,7 +19,8 @@ from scipy.special import log_softmax, softmax
 
 __all__ = ["LOSS_NAMES", "Loss", "differentiated", "gradient_of_rows", "loss_of_rows"]
 
-LOSS_NAMES = ("squared", "huber", "absolute", "cross_entropy")
+LOSS_NAMES = ("squared", "huber", "absolute", "cross_entropy", "shares")
+"""The last is cross-entropy for targets that are class shares, (rows, classes)."""
 
 Loss = Callable[..., Any]
 
@@ -38,6 +39,8 @@ def loss_of_rows(
         log_p = log_softmax(prediction, axis=1)
         picked = log_p[np.arange(len(target)), target]
         return -(1.0 - smoothing) * picked - smoothing * log_p.mean(axis=1)
+    if name == "shares":
+        return -(log_softmax(prediction, axis=1) * target).sum(axis=1)
     error = prediction - target
     if name == "squared":
         return np.square(error).mean(axis=1)
@@ -57,6 +60,8 @@ def gradient_of_rows(
         wanted = np.full(prediction.shape, smoothing / outputs)
         wanted[np.arange(len(target)), target] += 1.0 - smoothing
         return softmax(prediction, axis=1) - wanted
+    if name == "shares":
+        return softmax(prediction, axis=1) - target
     error = prediction - target
     if name == "squared":
         return 2.0 * error / outputs

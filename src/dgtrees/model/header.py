@@ -161,6 +161,8 @@ HEADERS: dict[str, dict[str, Check]] = {
     "DGTForestRegressor": {**_FILE, **_TABLE, **_VALUES, **_FOREST},
     "DGTBoostingClassifier": {**_FILE, **_TABLE, **_CLASSES, **_BOOSTING},
     "DGTBoostingRegressor": {**_FILE, **_TABLE, **_VALUES, **_BOOSTING},
+    "DGTSelfTrainingClassifier": _CLASSIFIER,
+    "DGTSelfTrainingRegressor": _REGRESSOR,
     "DGTBandit": {**_FILE, **_POLICY, "parameters": record({**_ONLINE, **_ACTIONS})},
     "DGTContinuousBandit": {**_FILE, **_POLICY, "parameters": record({**_ONLINE, **_RANGE})},
     "TAOClassifier": _CLASSIFIER,
