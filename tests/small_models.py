@@ -13,6 +13,8 @@ from dgtrees import (
     DGTForestClassifier,
     DGTForestRegressor,
     DGTRegressor,
+    DGTSelfTrainingClassifier,
+    DGTSelfTrainingRegressor,
     Recipe,
 )
 from dgtrees.bandit.online_recipe import RECIPES
@@ -75,6 +77,7 @@ def made():
     X, named = numbers(), frame()
     several = np.stack([X[:, 0], X[:, 1] ** 2], axis=1)
     words = np.where(X[:, 0] > 0, "left", "right")
+    few = np.arange(len(X)) < 12
     recipe = Recipe(n_layers=1, restarts=1, epochs=2)
     models = {
         "tree": (DGTClassifier(**QUICK).fit(named, words), named),
@@ -100,6 +103,16 @@ def made():
         "boosting-linear": (
             DGTBoostingRegressor(5, linear=True, random_state=0).fit(named, X[:, 0]),
             named,
+        ),
+        "self-training": (
+            DGTSelfTrainingClassifier(**QUICK, n_neighbors=3).fit(named, np.where(few, words, None)),
+            named,
+        ),
+        "self-training-values": (
+            DGTSelfTrainingRegressor(**QUICK, n_neighbors=3).fit(
+                X, np.where(few[:, None], several, np.nan)
+            ),
+            X,
         ),
         "tao": (TAOClassifier(max_depth=2, random_state=0).fit(X, words), X),
         "tao-values": (TAORegressor(2, alpha=(3.0, 1.0), random_state=0).fit(X, X[:, 0]), X),

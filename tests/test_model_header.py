@@ -36,7 +36,10 @@ NAMES = (
     "tree", "tree-numbers", "values", "linear", "forest", "forest-values", "forest-linear", "tao",
     "tao-values", "policy", "policy-linear", "policy-paper", "policy-new", "policy-continuous",
 )  # fmt: skip
-NEWER = ("forest-chosen", "boosting", "boosting-values", "boosting-linear")
+NEWER = (
+    "forest-chosen", "boosting", "boosting-values", "boosting-linear", "self-training",
+    "self-training-values",
+)  # fmt: skip
 """Models that the first release did not have."""
 
 # Fields that are themselves what a model answers, or the rows it is asked about.
