@@ -105,7 +105,9 @@ def made():
             named,
         ),
         "self-training": (
-            DGTSelfTrainingClassifier(**QUICK, n_neighbors=3).fit(named, np.where(few, words, None)),
+            DGTSelfTrainingClassifier(**QUICK, n_neighbors=3).fit(
+                named, np.where(few, words, None)
+            ),
             named,
         ),
         "self-training-values": (
