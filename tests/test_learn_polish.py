@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dgtrees import DGTClassifier, DGTRegressor, ObliqueTree, Recipe
-from dgtrees.learn.polish import LOSSES, Best, Polish, polish, training_loss
+from dgtrees.learn.best_tree import Best
+from dgtrees.learn.polish import LOSSES, Polish, polish, training_loss
 
 
 def some_rows(rng, rows, loss, outputs):
@@ -76,6 +77,36 @@ def test_means_and_lines_are_exact():
         np.testing.assert_allclose(flat.leaf_values[leaf], y[leaves == leaf].mean(), rtol=1e-12)
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    rows=st.integers(1, 80),
+    depth=st.integers(0, 4),
+    loss=st.sampled_from(LOSSES),
+    penalty=st.sampled_from(["l1", "l2"]),
+    most=st.integers(1, 4),
+)
+def test_nodes_weigh_no_more_columns_than_they_may(seed, rows, depth, loss, penalty, most):
+    rng = np.random.default_rng(seed)
+    X, target, weight = some_rows(rng, rows, loss, 2)
+    tree = some_tree(rng, depth, 2, linear=False)
+    trees = []
+    chosen = Polish(loss, penalty=penalty, max_columns=most)
+    last = polish(tree, X, target, weight, chosen, 3, trees.append)
+    for each in [*trees, last]:
+        assert (np.count_nonzero(each.weights, axis=1) <= most).all()
+
+
+def test_the_columns_that_matter_are_kept():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 9))
+    target = np.eye(2)[(X[:, 3] + X[:, 7] > 0).astype(int)]
+    tree = ObliqueTree.complete([np.ones(9)], [0.0], [[1.0, 0.0], [0.0, 1.0]])
+    tree = polish(tree, X, target, np.ones(500), Polish("zero_one", max_columns=2), 3)
+    assert np.flatnonzero(tree.weights[0]).tolist() == [3, 7]
+    assert np.mean(tree.predict(X).argmax(axis=1) == target.argmax(axis=1)) > 0.97
+
+
 def test_branches_without_rows_go():
     X = np.arange(4.0)[:, None] - 1.5
     tree = ObliqueTree.complete([[1.0]] * 3, [0.0, 5.0, 0.0], np.arange(4.0)[:, None])
@@ -120,6 +151,30 @@ def test_refine_polish_keeps_what_does_not_lose_on_validation_rows(kind, leaf):
     alone = kind(3, leaf=leaf, recipe=quick, random_state=0, validation_fraction=None)
     raw = alone.fit(X, y).score(X, y)
     assert alone.set_params(refine="polish").fit(X, y).score(X, y) > raw
+
+
+@pytest.mark.parametrize("kind", [DGTClassifier, DGTRegressor])
+def test_an_estimator_weighs_few_columns_and_is_better_than_one(kind):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(600, 8))
+    y = X[:, 0] + X[:, 1] + 0.5 * X[:, 2]
+    y = (y > 0).astype(int) if kind is DGTClassifier else y
+    quick = {"recipe": Recipe(epochs=5), "random_state": 0}
+    scores = []
+    for most in (1, 3):
+        model = kind(3, max_columns=most, **quick).fit(X[:400], y[:400])
+        assert np.count_nonzero(model.tree_.weights, axis=1).max() == most
+        scores.append(model.score(X[400:], y[400:]))
+    assert scores[1] > scores[0] + 0.05
+    with pytest.raises(ValueError, match="max_columns=3 needs all rows at once"):
+        model.partial_fit(X, y)
+
+
+def test_max_columns_needs_a_loss_that_passes_know():
+    with pytest.raises(ValueError, match="max_columns=2 is for squared error and cross-entropy"):
+        Recipe(loss="huber", max_columns=2)
+    with pytest.raises(ValueError, match="max_columns must be a whole number of at least 1, got 0"):
+        DGTClassifier(max_columns=0).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_refine_says_what_it_knows():

@@ -43,6 +43,10 @@ def fit(
     max_leaves: Annotated[
         int | None, typer.Option(help="Most leaves of a tree that chooses its size.")
     ] = None,
+    max_columns: Annotated[
+        int | None,
+        typer.Option(help="Most columns that a node weighs, for rules that are read at a glance."),
+    ] = None,
     leaf: o.Leaf = "auto",
     recipe: o.RecipeName = "default",
     n_layers: Annotated[
@@ -134,6 +138,10 @@ def fit(
         parameters["max_depth"] = max_depth
     sharded = workers is not None or checkpoint is not None or Path(train).is_dir()
     forest = forest or trees is not None
+    problems.require(
+        max_columns is None or not (boost or forest),
+        "--max-columns is for one tree: leave it out, or leave out --boost, --forest and --trees",
+    )
     if boost:
         problems.require(not forest, "--boost is no forest: leave out --trees and --forest")
         problems.require(
@@ -162,7 +170,7 @@ def fit(
         parameters |= {"n_estimators": count, "n_jobs": jobs, "oob_score": True}
         parameters["max_leaves"] = max_leaves
     else:
-        parameters |= {"max_leaves": max_leaves, "n_jobs": jobs}
+        parameters |= {"max_leaves": max_leaves, "max_columns": max_columns, "n_jobs": jobs}
         problems.require(
             backend == "loky", "--backend is for forests: give --trees, or leave it out"
         )

@@ -270,10 +270,11 @@ def _score(model: DGTEstimator, held: Examples, workers: Workers) -> dict[str, f
 
 def _check_recipe(model: DGTEstimator, recipe: Recipe) -> None:
     """Refuse what needs all rows in one place."""
-    if recipe.polish:
+    if recipe.polish or recipe.max_columns:
+        what = "max_columns" if recipe.max_columns else "refine"
         raise ValueError(
-            f"refine={model.refine!r} needs all rows in memory, which fit_shards never has: leave "
-            "it out, or use fit"
+            f"{what}={getattr(model, what)!r} needs all rows in memory, which fit_shards never "
+            "has: leave it out, or use fit"
         )
     if recipe.refit_strength is not None and model._leaf == "linear":
         raise ValueError(

@@ -178,6 +178,11 @@ class DGTEstimator(TreeParameters, SingleTree):
             )
         # No cosine, no average, no local gradients: nobody knows which batch will be the last.
         recipe = checked_recipe(self, self._task)
+        if recipe.max_columns is not None:
+            raise ValueError(
+                f"max_columns={recipe.max_columns} needs all rows at once, which partial_fit never "
+                "sees: leave it out, or use fit"
+            )
         recipe = replace(recipe, schedule="constant", averaging=0.0, local_after=1.0)
         rows = self._examples(X, y, sample_weight, first=first)
         rows = replace(rows, weight=self._training_weights(rows.y, rows.weight))

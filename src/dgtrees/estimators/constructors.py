@@ -51,6 +51,7 @@ class TreeParameters(TrainingParameters):
     validation_fraction: float | str | None = None
     patience: int | None = None
     refine: str | None = None
+    max_columns: int | None = None
 
 
 @dataclass(eq=False, repr=False)

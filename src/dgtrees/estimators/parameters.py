@@ -30,6 +30,7 @@ RECIPE_OVERRIDES = {
     "l1": "l1",
     "l2": "l2",
     "patience": "patience",
+    "max_columns": "max_columns",
 }
 
 

@@ -49,6 +49,9 @@ class DGTRegressor(ValueTarget, DGTEstimator):
     refine : {"polish"}, optional
         What follows gradient training. "polish": alternating passes over nodes and leaves, kept
         where validation rows do not get worse by it.
+    max_columns : int, optional
+        Most columns that a node weighs: three make rules that are read at a glance. A tree of a
+        given height is trained with all columns, and then chooses among them node by node.
     warm_start : bool, default False
         Let the next fit go on from this one's weights.
     encoder : Encoder, optional

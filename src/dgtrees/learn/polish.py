@@ -29,7 +29,7 @@ from dgtrees.learn import refine
 from dgtrees.tree import partial_routes
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["LOSSES", "Best", "Polish", "polish", "training_loss"]
+__all__ = ["LOSSES", "Polish", "polish", "training_loss"]
 
 LOSSES = ("squared", "zero_one", "log")
 """Squared error; rows whose most probable class is wrong; negative log-probability."""
@@ -61,6 +61,9 @@ class Polish:
     leaf_strength : float
         Pseudo-rows of equal classes in a leaf, or the ridge penalty on a linear leaf. Means are
         exact.
+    max_columns : int or None
+        Most columns that a node weighs afterwards. Nodes that weigh more get a new split even where
+        that raises the loss.
     seed : int
     """
 
@@ -70,6 +73,7 @@ class Polish:
     max_iter: int = 20
     tol: float = 5e-2
     leaf_strength: float = 1.0
+    max_columns: int | None = None
     seed: int = 0
 
 
@@ -98,6 +102,7 @@ def polish(
     finished = tree
     for number in range(1, passes + 1):
         changed = work.improve_nodes(number)
+        work.drop_columns()
         changed |= work.refit_leaves()
         finished = work.tree.prune(X)
         if watch is not None:
@@ -105,33 +110,6 @@ def polish(
         if not changed:
             break
     return finished
-
-
-class Best:
-    """The best of the trees it is called with; of equals, or without a score, the last.
-
-    Parameters
-    ----------
-    score : callable(tree), optional
-        Larger is better.
-    tree : ObliqueTree, optional
-        One to begin with.
-    """
-
-    def __init__(
-        self, score: Callable[[ObliqueTree], float] | None, tree: ObliqueTree | None = None
-    ) -> None:
-        self._score, self.score = score, -np.inf
-        self.tree: Any = None
-        if tree is not None:
-            self(tree)
-
-    def __call__(self, tree: ObliqueTree) -> float:
-        """Take the tree if it is no worse than the best so far; returns its score."""
-        score = -np.inf if self._score is None else self._score(tree)
-        if score >= self.score:
-            self.tree, self.score = tree, score
-        return score
 
 
 def training_loss(
@@ -203,16 +181,28 @@ class _Work:
         care = np.flatnonzero(low != high)
         if not care.size:
             return False
+        dense = self._too_many(self.weights[node])
         rows, low, high = rows[care], low[care], high[care]
         old = np.where(self._right(rows, self.weights[node], self.bias[node]), high, low).sum()
         w, b = self._split(rows, high < low, np.abs(high - low), number)
         new = np.where(self._right(rows, w, b), high, low).sum()
-        if new > old:
+        if new > old and not dense:
             return False
         # Also where the loss stays the same: the regression's split keeps more distance from the
         # rows than the one it replaces (PenDigits from CART: 95.5 % on test rows against 94.4).
         self.weights[node], self.bias[node] = w, b
-        return bool(old - new > _LOWER * old)
+        return bool(dense or old - new > _LOWER * old)
+
+    def _too_many(self, weights: np.ndarray) -> np.ndarray:
+        """Whether more columns are weighed than may be, for one node or each of several."""
+        most = self.settings.max_columns
+        return np.count_nonzero(weights, axis=-1) > (weights.shape[-1] if most is None else most)
+
+    def drop_columns(self) -> None:
+        """Leave nodes that no row has come to in this pass their largest weights only."""
+        for node in np.flatnonzero(self._too_many(self.weights)):
+            small = np.argsort(-np.abs(self.weights[node]), kind="stable")
+            self.weights[node, small[self.settings.max_columns :]] = 0.0
 
     def _split(
         self, rows: np.ndarray, right: np.ndarray, weight: np.ndarray, number: int
@@ -226,6 +216,7 @@ class _Work:
         # depth (Ailerons: RMSE 1.81 against 1.86).
         center, scale = X.mean(axis=0), X.std(axis=0)
         scale[scale <= 1e-9] = np.inf  # does not vary here: no weight
+        rows_here, columns = (X - center) / scale, np.arange(X.shape[1])
         model = LogisticRegression(
             solver="liblinear",
             C=1.0 / settings.alpha,
@@ -237,8 +228,15 @@ class _Work:
         )
         with warnings.catch_warnings(), config_context(assume_finite=True):
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit((X - center) / scale, right, sample_weight=weight)
-        w = model.coef_[0] / scale
+            model.fit(rows_here, right, sample_weight=weight)
+            # Those that weigh least go, half of them at a time, until few enough are left.
+            while settings.max_columns is not None and len(columns) > settings.max_columns:
+                left = max(len(columns) // 2, settings.max_columns)
+                order = np.argsort(-np.abs(model.coef_[0]), kind="stable")
+                columns = np.sort(columns[order[:left]])
+                model.fit(rows_here[:, columns], right, sample_weight=weight)
+        w = np.zeros(X.shape[1])
+        w[columns] = model.coef_[0] / scale[columns]
         return w, float(model.intercept_[0] - w @ center)
 
     def _right(self, rows: np.ndarray, w: np.ndarray, b: float) -> np.ndarray:

@@ -119,9 +119,9 @@ class Recipe:
         After training every leaf is set to the exact optimum over its rows together with this
         many pseudo-rows of its learnt value (for squared error and cross-entropy, which have one);
         None keeps the learnt leaves.
-    polish
+    polish, max_columns
         Passes of alternating optimisation over nodes and leaves after all that (`learn.polish`),
-        for the same losses; 0 for none.
+        for the same losses; 0 for none. They choose columns where nodes may not weigh all.
     """
 
     n_layers: int = 1
@@ -173,6 +173,7 @@ class Recipe:
     patience: int | None = None
     refit_strength: float | None = None
     polish: int = 0
+    max_columns: int | None = None
 
     def __post_init__(self) -> None:
         check_recipe(self)

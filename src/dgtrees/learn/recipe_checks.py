@@ -13,7 +13,7 @@ from dgtrees.errors import Problems
 if TYPE_CHECKING:
     from dgtrees.learn.recipe import Recipe
 
-__all__ = ["QUANTIZER_NAMES", "TORCH_QUANTIZERS", "check_recipe"]
+__all__ = ["CLOSED_FORM", "QUANTIZER_NAMES", "TORCH_QUANTIZERS", "check_recipe"]
 
 TORCH_QUANTIZERS = ("lsq", "annealed")
 """Of the paper's ablation: trained by `nn`, not by the compiled engine."""
@@ -71,7 +71,11 @@ _RANGES = {
     "patience": (True, 1, inf),
     "refit_strength": (False, 0, inf),
     "polish": (True, 0, inf),
+    "max_columns": (True, 1, inf),
 }
+CLOSED_FORM = (None, "squared", "cross_entropy")
+"""Losses whose best leaf is known; None is the task's own, which is one of them."""
+
 _OPTIONAL = {
     "reference_features",
     "reference_rows",
@@ -79,6 +83,7 @@ _OPTIONAL = {
     "epochs",
     "patience",
     "refit_strength",
+    "max_columns",
 }
 
 
@@ -99,6 +104,11 @@ def check_recipe(recipe: Recipe) -> None:
         given = getattr(recipe, name)
         if given is not None or name not in _OPTIONAL:
             _check_number(problems, name, given, *bounds)
+    problems.require(
+        recipe.max_columns is None or recipe.loss in CLOSED_FORM,
+        f"max_columns={recipe.max_columns} is for squared error and cross-entropy, got "
+        f"loss={recipe.loss!r}: leave one out",
+    )
     problems.settle()
 
 

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from dgtrees.learn import polish, refine
+from dgtrees.learn.best_tree import Best
 from dgtrees.learn.descent import Descent
 from dgtrees.learn.hinges import MOST_COLUMNS, hinge_start
 from dgtrees.learn.processes import ALONE, Processes
-from dgtrees.learn.recipe import Recipe
+from dgtrees.learn.recipe import POLISH_PASSES, Recipe
+from dgtrees.learn.recipe_checks import CLOSED_FORM
 from dgtrees.learn.result import Callback, TrainingResult
 from dgtrees.learn.rows import Feed, Rows
 from dgtrees.learn.run import Run
@@ -161,10 +163,10 @@ class Trainer:
             parts = self.processes.parts(train, self._prepare)
             tree = self._prune(self._tree(), parts, *self._size(train))
             # The closed form is that of squared error and cross-entropy, and of no other loss.
-            closed_form = self.recipe.loss in (None, "squared", "cross_entropy")
+            closed_form = self.recipe.loss in CLOSED_FORM
             if self.recipe.refit_strength is not None and closed_form:
                 tree = self._refit(tree, parts, self.recipe.refit_strength).prune()
-            if self.recipe.polish and closed_form:
+            if (self.recipe.polish or self.recipe.max_columns) and closed_form:
                 ((X, target, weight),) = parts
                 tree = self._polish(tree, X, target, weight, validation)
             sums = self._leaf_sums(tree, parts)
@@ -194,7 +196,8 @@ class Trainer:
         validation: Examples | None,
     ) -> ObliqueTree:
         """The tree after alternating passes, or as it is where validation rows would lose."""
-        settings = polish.Polish("zero_one" if self.n_classes else "squared")
+        loss, most = "zero_one" if self.n_classes else "squared", self.recipe.max_columns
+        settings = polish.Polish(loss, max_columns=most)
         score = None
         if validation is not None:
             rows = (
@@ -203,8 +206,9 @@ class Trainer:
                 validation.weight,
             )
             score = lambda t: -polish.training_loss(t, *rows, settings.loss)  # noqa: E731
-        best = polish.Best(score, tree)
-        polish.polish(tree, X, target, weight, settings, self.recipe.polish, best)
+        best = Best(score, tree if most is None else None)
+        passes = self.recipe.polish or POLISH_PASSES
+        polish.polish(tree, X, target, weight, settings, passes, best)
         return best.tree
 
     def running_importance(self, rows: Examples) -> np.ndarray:

@@ -29,7 +29,8 @@ from dgtrees.estimators.parameters import check_shape
 from dgtrees.estimators.single_tree import SingleTree
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
 from dgtrees.learn import refine
-from dgtrees.learn.polish import Best, Polish, polish, training_loss
+from dgtrees.learn.best_tree import Best
+from dgtrees.learn.polish import Polish, polish, training_loss
 from dgtrees.learn.scaling import moments
 from dgtrees.paper.baselines.initial_trees import cart_tree, random_tree
 from dgtrees.tables.examples import Examples
