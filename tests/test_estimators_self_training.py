@@ -17,7 +17,7 @@ from dgtrees import (
 )
 from dgtrees.estimators.unlabelled import are_labelled, have_values
 
-SMALL = {"max_depth": 3, "max_epochs": 10, "random_state": 0}
+SMALL = {"max_depth": 3, "n_neighbors": 5, "max_epochs": 10, "random_state": 0}
 
 
 def blobs(rows=120, labels=12, seed=0):
@@ -100,7 +100,7 @@ def test_a_saved_tree_is_the_same(tmp_path):
 def test_labels_on_all_rows_give_the_tree_of_labels():
     X, _, truth = blobs()
     clf = DGTSelfTrainingClassifier(**SMALL).fit(X, truth)
-    alone = DGTClassifier(**SMALL).fit(X, truth)
+    alone = DGTClassifier(max_depth=3, max_epochs=10, random_state=0).fit(X, truth)
     assert np.array_equal(clf.predict_proba(X), alone.predict_proba(X))
     assert np.array_equal(clf.transduction_, np.eye(3)[truth])
     assert not hasattr(clf, "chosen_")
@@ -109,7 +109,7 @@ def test_labels_on_all_rows_give_the_tree_of_labels():
 def test_the_tree_of_labels_alone_is_kept_where_it_does_better(monkeypatch):
     X, y, truth = blobs(labels=30)
     monkeypatch.setattr("dgtrees.learn.few_labels.SpreadingChoice.helps", False)
-    clf = DGTSelfTrainingClassifier(random_state=0, max_epochs=5).fit(X, y)
+    clf = DGTSelfTrainingClassifier(n_neighbors=5, random_state=0, max_epochs=5).fit(X, y)
     alone = DGTClassifier(random_state=0).fit(X[:30], truth[:30])
     assert np.array_equal(clf.predict_proba(X), alone.predict_proba(X))
     np.testing.assert_allclose(clf.transduction_[30:], alone.predict_proba(X[30:]))
@@ -183,7 +183,9 @@ def numbers(rows=150, labels=40):
 
 def test_values_from_few_labels(tmp_path):
     X, y, truth = numbers()
-    reg = DGTSelfTrainingRegressor(max_depth=4, max_epochs=60, random_state=0).fit(X, y)
+    reg = DGTSelfTrainingRegressor(max_depth=4, n_neighbors=5, max_epochs=60, random_state=0).fit(
+        X, y
+    )
     assert reg.score(X, truth) > 0.7
     assert reg.transduction_.shape == (150,)
     assert np.array_equal(reg.transduction_[:40], y[:40])

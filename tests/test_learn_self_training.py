@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dgtrees.learn import few_labels, guesses
+from dgtrees.learn import few_labels
 from dgtrees.learn.few_labels import (
     Graphs,
     Spreading,
@@ -13,7 +13,7 @@ from dgtrees.learn.few_labels import (
     sample_rows,
     spread_labels,
 )
-from dgtrees.learn.guesses import GUESS_NAMES, make_guess
+from dgtrees.learn.guesses import GUESS_NAMES, best_penalty, make_guess
 from dgtrees.learn.part_labelled import PartLabelled, best_sharpness
 from dgtrees.learn.self_training import choose, self_train, with_labels
 from dgtrees.learn.student import student_recipe, train_student
@@ -70,19 +70,25 @@ def test_a_part_of_the_rows_is_a_table_of_its_own():
 
 @pytest.mark.parametrize("kind", GUESS_NAMES)
 @pytest.mark.parametrize("make", [two_moons, some_values])
-def test_a_fold_does_not_know_its_labels(kind, make, monkeypatch):
+def test_a_fold_does_not_know_its_labels(kind, make):
     part, _ = make(labels=20)
     out = part.fold == 0
     target = part.target.copy()
     target[out] = target[out][::-1]
     other = PartLabelled(part.X, part.labelled, target, part.weight, part.classification)
     other.__dict__.update(center=part.center, fold=part.fold)
-    monkeypatch.setattr(guesses, "_best_penalty", lambda part: 1.0)  # which all folds share
     assert not np.array_equal(part.target, other.target)
     one, two = (make_guess(p, kind)(out) for p in (part, other))
     np.testing.assert_allclose(one, two)
     whole = [make_guess(p, kind)(None) for p in (part, other)]
     assert kind == "nothing" or not np.allclose(*whole)
+
+
+def test_noisy_labels_take_a_strong_penalty():
+    part, _ = some_values()
+    noise = np.random.default_rng(0).normal(size=part.target.shape)
+    noisy = PartLabelled(part.X, part.labelled, noise, part.weight, False)
+    assert best_penalty(noisy) > best_penalty(part)
 
 
 def test_the_graph_is_chosen_where_labels_follow_it():

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.learn.guesses import GUESS_NAMES, make_guess
+from dgtrees.learn.guesses import GUESS_NAMES, best_penalty, make_guess
 from dgtrees.learn.neighbour_graph import (
     SCALINGS,
     nearest_rows,
@@ -43,6 +43,7 @@ _STRENGTHS = (0.001, 0.01, 0.1, 1.0)
 _FIRST_STRENGTH = 0.01
 _GRAPHS_KEPT = 3
 _AVERAGED, _LEAST_SHARE = 24, 0.01
+_SHOWN = 5
 _CHOICE_LABELS, _CHOICE_ROWS = 2000, 5000
 """Labelled rows and rows in all, at most, that candidates are judged on."""
 
@@ -106,6 +107,8 @@ class SpreadingChoice:
         Log-loss, or squared error, of the average.
     alone : float, optional
         The same of a tree of the labelled rows alone, where one was trained.
+    penalty : float
+        Of the linear model.
     """
 
     losses: dict[Spreading, float] = field(default_factory=dict)
@@ -113,6 +116,7 @@ class SpreadingChoice:
     shares: dict[Spreading, float] = field(default_factory=dict)
     loss: float = np.inf
     alone: float | None = None
+    penalty: float = 1.0
 
     @property
     def helps(self) -> bool:
@@ -131,11 +135,14 @@ class SpreadingChoice:
 
     def __str__(self) -> str:
         """The best candidates and their shares of the average, and every plain guess."""
-        shown = [one for one in self.losses if one in self.shares or not one.neighbours]
+        kept = sorted(self.shares, key=lambda one: self.losses[one])
+        shown = {*kept[:_SHOWN], *(one for one in self.losses if not one.neighbours)}
         lines = ["held-out loss   share  what"]
         for one in sorted(shown, key=lambda one: self.losses[one]):
             share = self.shares.get(one, 0.0)
             lines.append(f"{self.losses[one]:13.4f}   {share:5.2f}  {one}")
+        if rest := sum(self.shares[one] for one in kept if one not in shown):
+            lines.append(f"{'':13}   {rest:5.2f}  others like these")
         told = [(self.loss, "log-loss, or squared error, of their average", self.helps)]
         if self.alone is not None:
             told.append(
@@ -170,7 +177,7 @@ class _Search:
 
     def __init__(self, part: PartLabelled, columns: np.ndarray, whole: int) -> None:
         self.part, self.graphs, self.rows = part, Graphs(columns, part.seed), whole
-        self.choice = SpreadingChoice()
+        self.choice = SpreadingChoice(penalty=best_penalty(part))
         self._fold_guesses: dict[str, np.ndarray] = {}
         self._answers: dict[Spreading, np.ndarray] = {}
         rows, labels, folds = len(part), part.labelled, part.n_folds
@@ -185,7 +192,7 @@ class _Search:
     def fold_guesses(self, kind: str) -> np.ndarray:
         """Guesses of all folds side by side, (rows, folds * columns)."""
         if kind not in self._fold_guesses:
-            guess = make_guess(self.part, kind)
+            guess = make_guess(self.part, kind, self.choice.penalty)
             parts = [guess(self.part.fold == fold) for fold in range(self.part.n_folds)]
             self._fold_guesses[kind] = np.hstack(parts)
         return self._fold_guesses[kind]
@@ -284,7 +291,8 @@ def choose_spreading(
 def spread_labels(part: PartLabelled, graphs: Graphs, choice: SpreadingChoice) -> np.ndarray:
     """Class shares or values of all rows, (rows, outputs), by the average of what was kept."""
     label, known = _labels(part)
-    guesses = {one.guess: make_guess(part, one.guess)(None) for one in choice.shares}
+    kinds = dict.fromkeys(one.guess for one in choice.shares)
+    guesses = {kind: make_guess(part, kind, choice.penalty)(None) for kind in kinds}
     total = np.zeros((len(part), part.target.shape[1]))
     for one, share in choice.shares.items():
         z = guesses[one.guess]

@@ -16,7 +16,7 @@ from dgtrees.learn.members import MemberPlan, MemberRows, grow_member
 from dgtrees.learn.part_labelled import PartLabelled
 from dgtrees.tables.examples import Examples
 
-__all__ = ["GUESS_NAMES", "Guess", "make_guess"]
+__all__ = ["GUESS_NAMES", "Guess", "best_penalty", "make_guess"]
 
 GUESS_NAMES = {
     "nothing": "the mean",
@@ -30,14 +30,14 @@ Guess = Callable[[np.ndarray | None], np.ndarray]
 """From the labels to leave out (labels,), or None, to centred targets of all rows."""
 
 
-def make_guess(part: PartLabelled, kind: str) -> Guess:
-    """The guess of one kind for a table."""
+def make_guess(part: PartLabelled, kind: str, penalty: float = 1.0) -> Guess:
+    """The guess of one kind for a table; the penalty is the linear model's."""
     if kind == "nothing":
         return lambda left_out: np.zeros((len(part), part.offsets.shape[1]))
-    return _trees_guess(part) if kind == "trees" else _linear_guess(part, _best_penalty(part))
+    return _trees_guess(part) if kind == "trees" else _linear_guess(part, penalty)
 
 
-def _best_penalty(part: PartLabelled) -> float:
+def best_penalty(part: PartLabelled) -> float:
     """The penalty of a linear model that is best for the folds together."""
     held = np.zeros((len(PENALTIES), *part.offsets.shape))
     for fold in range(part.n_folds):
