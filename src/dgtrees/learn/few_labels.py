@@ -148,8 +148,8 @@ class SpreadingChoice:
             told.append(
                 (self.alone, "the same of a tree of the labelled rows alone", not self.helps)
             )
-        for loss, what, kept in told:
-            lines.append(f"{loss:13.4f}          {what}{'  <- kept' if kept else ''}")
+        for loss, what, best in told:
+            lines.append(f"{loss:13.4f}          {what}{'  <- kept' if best else ''}")
         return "\n".join(lines)
 
 
