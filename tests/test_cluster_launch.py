@@ -131,17 +131,6 @@ def address_of(text):
     return ipaddress.ip_address(b"".join(words))
 
 
-@pytest.mark.slow
-@linux
-def test_workers_of_one_machine_listen_on_loopback_only(training):
-    process = training()
-    family = [process.pid, *descendants(process.pid)]
-    assert len(family) >= 3
-    addresses = listening(family)
-    assert addresses  # workers wait for each other's connections: there is something to see
-    assert all(address.is_loopback for address in addresses), addresses
-
-
 @linux
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
 def test_an_open_port_is_seen_for_what_it_is(host):
@@ -161,12 +150,15 @@ def test_an_interface_that_the_user_names_is_left_alone(monkeypatch):
 @pytest.mark.parametrize(
     ("how", "checkpoint"), [(signal.SIGTERM, ""), (signal.SIGINT, ""), (signal.SIGKILL, "run")]
 )
-def test_workers_and_their_folders_end_with_the_caller(
+def test_workers_listen_on_loopback_only_and_end_with_the_caller(
     training, temporary, tmp_path, how, checkpoint
 ):
     process = training(checkpoint and tmp_path / checkpoint)
     workers = descendants(process.pid)
     assert len(workers) >= 2 and folders(temporary)
+    addresses = listening([process.pid, *workers])
+    assert addresses  # workers wait for each other's connections: there is something to see
+    assert all(address.is_loopback for address in addresses), addresses
     process.send_signal(how)
     process.communicate(timeout=SECONDS)
     assert process.returncode == -how
