@@ -33,7 +33,11 @@ FIELDS = ("data", "head", "seed", "epochs", "rows", "accuracy", "cpu_seconds")
 
 @dataclass(frozen=True)
 class Setting:
-    """What a data set's network looks like and how long it is trained."""
+    """What a data set's network looks like and how it is trained.
+
+    `help` is the weight of the linear layer's loss, `noise` the deviation of what is added to the
+    tree's inputs, which have deviation 1.
+    """
 
     side: int
     channels: int
@@ -42,11 +46,17 @@ class Setting:
     epochs: int
     batch: int
     shift: int
+    help: float
+    noise: float
 
 
 SETTINGS = {
-    "mnist": Setting(28, channels=16, parts=32, height=8, epochs=20, batch=128, shift=2),
-    "digits": Setting(8, channels=16, parts=16, height=6, epochs=80, batch=64, shift=1),
+    "mnist": Setting(
+        28, channels=16, parts=32, height=8, epochs=20, batch=128, shift=2, help=1.0, noise=0.0
+    ),
+    "digits": Setting(
+        8, channels=16, parts=16, height=6, epochs=40, batch=64, shift=1, help=3.0, noise=1.0
+    ),
 }
 
 
@@ -129,14 +139,17 @@ def load(data: str, seed: int, test: bool) -> tuple[Rows, dict[str, Rows]]:
 class Helped(nn.Module):
     """A stem with a tree, and a linear layer that only teaches the stem."""
 
-    def __init__(self, stem: nn.Module, tree: TrainableTree) -> None:
+    def __init__(self, stem: nn.Module, tree: TrainableTree, noise: float) -> None:
         super().__init__()
-        self.stem, self.tree = stem, tree
+        self.stem, self.tree, self.noise = stem, tree, noise
         self.helper = nn.Linear(tree.in_features, tree.out_features)
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
         parts = self.stem(images)
-        return self.tree(parts), self.helper(parts)
+        helped = self.helper(parts)
+        if self.noise and self.training:
+            parts = parts + self.noise * torch.randn_like(parts)
+        return self.tree(parts), helped
 
 
 def fit_linear(network: nn.Module, batches: Shifted, loss, epochs: int) -> None:
@@ -169,9 +182,9 @@ def run(
     if head == "tree":
         tree = TrainableTree(setting.parts, 10, setting.height)
         fit_network(
-            Helped(stem, tree),
+            Helped(stem, tree, setting.noise),
             batches,
-            lambda outputs, y: loss(outputs[0], y) + loss(outputs[1], y),
+            lambda outputs, y: loss(outputs[0], y) + setting.help * loss(outputs[1], y),
             epochs=epochs,
             callbacks=[_tell],
         )
