@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from dgtrees import (
+    DGTAutoencoder,
     DGTBandit,
     DGTBoostingClassifier,
     DGTBoostingRegressor,
     DGTClassifier,
+    DGTClusterer,
     DGTContinuousBandit,
     DGTForestClassifier,
     DGTForestRegressor,
@@ -116,6 +118,8 @@ def made():
             ),
             X,
         ),
+        "clusters": (DGTClusterer(4, standardize=True, random_state=0).fit(named), named),
+        "codes": (DGTAutoencoder(3, 2, random_state=0).fit(X), X),
         "tao": (TAOClassifier(max_depth=2, random_state=0).fit(X, words), X),
         "tao-values": (TAORegressor(2, alpha=(3.0, 1.0), random_state=0).fit(X, X[:, 0]), X),
         "policy": (encoded_policy(), mixed()),
@@ -130,7 +134,14 @@ def made():
 def answers(model, X):
     """Everything that a model says about rows, as lists and numbers."""
     said = {}
-    for way in ("predict", "predict_proba", "expected_loss", "action_probabilities", "apply"):
+    for way in (
+        "predict",
+        "predict_proba",
+        "expected_loss",
+        "action_probabilities",
+        "apply",
+        "transform",
+    ):
         if hasattr(model, way):
             try:
                 said[way] = getattr(model, way)(X).tolist()

@@ -4,9 +4,11 @@ import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from dgtrees import (
+    DGTAutoencoder,
     DGTBoostingClassifier,
     DGTBoostingRegressor,
     DGTClassifier,
+    DGTClusterer,
     DGTForestClassifier,
     DGTForestRegressor,
     DGTRegressor,
@@ -19,6 +21,8 @@ ESTIMATORS = [
     DGTRegressor(),
     DGTBoostingClassifier(),
     DGTBoostingRegressor(),
+    DGTClusterer(),
+    DGTAutoencoder(),
     # Shorter trainings and fewer trees than the default: the checks fit several hundred models.
     DGTClassifier(max_epochs=50),
     DGTRegressor(max_epochs=50),

@@ -38,7 +38,7 @@ NAMES = (
 )  # fmt: skip
 NEWER = (
     "forest-chosen", "boosting", "boosting-values", "boosting-linear", "self-training",
-    "self-training-values",
+    "self-training-values", "clusters", "codes",
 )  # fmt: skip
 """Models that the first release did not have."""
 

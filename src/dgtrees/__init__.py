@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from dgtrees.cluster.shards import fit_shards
     from dgtrees.errors import DGTreesError
     from dgtrees.estimators import (
+        DGTAutoencoder,
         DGTBoostingClassifier,
         DGTBoostingRegressor,
         DGTClassifier,
+        DGTClusterer,
         DGTForestClassifier,
         DGTForestRegressor,
         DGTRegressor,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     )
     from dgtrees.learn.recipe import Recipe
     from dgtrees.model.c import export_c
+    from dgtrees.model.cluster_rules import describe_clusters
     from dgtrees.model.contributions import contributions
     from dgtrees.model.explanation import explain
     from dgtrees.model.graphviz import export_dot
@@ -40,10 +43,12 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "BanditRecipe": "dgtrees.bandit",
+    "DGTAutoencoder": "dgtrees.estimators",
     "DGTBandit": "dgtrees.bandit",
     "DGTBoostingClassifier": "dgtrees.estimators",
     "DGTBoostingRegressor": "dgtrees.estimators",
     "DGTClassifier": "dgtrees.estimators",
+    "DGTClusterer": "dgtrees.estimators",
     "DGTContinuousBandit": "dgtrees.bandit",
     "DGTForestClassifier": "dgtrees.estimators",
     "DGTForestRegressor": "dgtrees.estimators",
@@ -58,6 +63,7 @@ _HOMES = {
     "TAOClassifier": "dgtrees.paper.baselines.tao",
     "TAORegressor": "dgtrees.paper.baselines.tao",
     "contributions": "dgtrees.model.contributions",
+    "describe_clusters": "dgtrees.model.cluster_rules",
     "explain": "dgtrees.model.explanation",
     "plot_tree": "dgtrees.model.plot",
     "export_c": "dgtrees.model.c",
@@ -77,6 +83,8 @@ _KINDS = (
     "DGTSelfTrainingRegressor",
     "DGTBandit",
     "DGTContinuousBandit",
+    "DGTClusterer",
+    "DGTAutoencoder",
     "TAOClassifier",
     "TAORegressor",
     "Model",
@@ -84,10 +92,12 @@ _KINDS = (
 
 __all__ = [
     "BanditRecipe",
+    "DGTAutoencoder",
     "DGTBandit",
     "DGTBoostingClassifier",
     "DGTBoostingRegressor",
     "DGTClassifier",
+    "DGTClusterer",
     "DGTContinuousBandit",
     "DGTForestClassifier",
     "DGTForestRegressor",
@@ -102,6 +112,7 @@ __all__ = [
     "TAOClassifier",
     "TAORegressor",
     "contributions",
+    "describe_clusters",
     "explain",
     "export_c",
     "export_dot",

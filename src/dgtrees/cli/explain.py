@@ -107,6 +107,8 @@ def _contributions(model: Model, one: Any, background: Any) -> dict[str, Any] | 
     """What each column added to the prediction; None where the model cannot know."""
     from dgtrees.model.contributions import contributions
 
+    if model.answer.numbered:  # the number of a cluster is no sum of columns
+        return None
     if model.facts.leaf_rows is None and background is None:  # learnt by batches: nobody counted
         return None
     found = contributions(model, one, background=background)

@@ -14,7 +14,7 @@ from dgtrees.errors import Problems
 from dgtrees.tree.oblique import ObliqueTree
 
 if TYPE_CHECKING:
-    from dgtrees.model.model import Model
+    from dgtrees.model.model import Model, ModelLike
 
 __all__ = ["show"]
 
@@ -49,7 +49,7 @@ def show(
     instead = "export_text(policy) and plot_tree(policy) show a policy"
     fitted = model_of(load_fitted(model, "show", instead, bare=True))
     shown, rows, name = _tree_of(fitted, tree)
-    look = {
+    look: dict[str, Any] = {
         "feature_names": fitted.encoded_names,
         "class_names": fitted.answer.names,
         "feature_scale": fitted.facts.feature_scale,
@@ -59,9 +59,11 @@ def show(
         say(json_text(_as_json(fitted, shown, rows)))
     elif not quiet:
         say(_heading(fitted, model, name) + "\n")
-        say(tree_text(shown, max_depth=depth, max_weights=weights, bent=fitted.bent, **look))
+        own: dict[str, Any] = {"bent": fitted.bent, "leaf_words": fitted.leaf_words()}
+        say(tree_text(shown, max_depth=depth, max_weights=weights, **own, **look))
     if png is not None:
-        _draw(shown, png, max_depth=depth, max_features=weights, **look)
+        thing, said = (fitted, {}) if fitted.alone else (shown, look)
+        _draw(thing, png, max_depth=depth, max_features=weights, **said)
 
 
 def _tree_of(fitted: Model, number: int | None) -> tuple[ObliqueTree, Any, str]:
@@ -124,7 +126,7 @@ def _as_json(fitted: Model, tree: ObliqueTree, rows: Any) -> dict[str, Any]:
     }
 
 
-def _draw(tree: ObliqueTree, path: str, **look: Any) -> None:
+def _draw(tree: ModelLike, path: str, **look: Any) -> None:
     from dgtrees.model.plot import plot_tree
 
     save_picture(plot_tree(tree, **look).figure, path, dpi=120)

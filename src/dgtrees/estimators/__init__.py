@@ -1,8 +1,10 @@
 """scikit-learn estimators."""
 
+from dgtrees.estimators.autoencoder import DGTAutoencoder
 from dgtrees.estimators.bagged_forests import DGTForestClassifier, DGTForestRegressor
 from dgtrees.estimators.boosted import DGTBoostingClassifier, DGTBoostingRegressor
 from dgtrees.estimators.classifier import DGTClassifier
+from dgtrees.estimators.clusterer import DGTClusterer
 from dgtrees.estimators.regressor import DGTRegressor
 from dgtrees.estimators.self_training import (
     DGTSelfTrainingClassifier,
@@ -10,9 +12,11 @@ from dgtrees.estimators.self_training import (
 )
 
 __all__ = [
+    "DGTAutoencoder",
     "DGTBoostingClassifier",
     "DGTBoostingRegressor",
     "DGTClassifier",
+    "DGTClusterer",
     "DGTForestClassifier",
     "DGTForestRegressor",
     "DGTRegressor",

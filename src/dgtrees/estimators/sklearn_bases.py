@@ -35,7 +35,37 @@ if TYPE_CHECKING:
         def score(
             self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
         ) -> float: ...
-else:
-    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-__all__ = ["BaseEstimator", "ClassifierMixin", "RegressorMixin"]
+    class ClusterMixin(BaseEstimator):
+        """Labels of the training rows as the answer."""
+
+        def fit_predict(self, X: ArrayLike, y: None = None) -> np.ndarray: ...
+
+    class TransformerMixin(BaseEstimator):
+        """`fit_transform`, and outputs in frames with names where they are asked for."""
+
+        def fit_transform(self, X: ArrayLike, y: None = None) -> np.ndarray: ...
+        def get_feature_names_out(self, input_features: Any = None) -> np.ndarray: ...
+        def set_output(self, *, transform: str | None = None) -> Self: ...
+
+else:
+    from sklearn.base import (
+        BaseEstimator,
+        ClassifierMixin,
+        ClassNamePrefixFeaturesOutMixin,
+        ClusterMixin,
+        RegressorMixin,
+    )
+    from sklearn.base import TransformerMixin as _TransformerMixin
+
+    class TransformerMixin(ClassNamePrefixFeaturesOutMixin, _TransformerMixin):
+        """With the class's name before the number of every output."""
+
+
+__all__ = [
+    "BaseEstimator",
+    "ClassifierMixin",
+    "ClusterMixin",
+    "RegressorMixin",
+    "TransformerMixin",
+]

@@ -35,10 +35,10 @@ def export_c(
     """A fitted model as C99 that allocates nothing and depends on nothing.
 
     The functions are ``NAME_apply`` (leaf), ``NAME_predict`` (probabilities, scores or values),
-    ``NAME_label`` (number of the class or action) and the same for many rows; the header explains
-    them and the columns of a row. With ``-DNAME_MAIN`` the source is a program that reads rows
-    from standard input. Only bent columns and probabilities of linear leaves need the mathematical
-    library (``-lm``); the latter may differ from Python's in the last digit.
+    ``NAME_label`` (number of the class, action or cluster) and the same for many rows; the header
+    explains them and the columns of a row. With ``-DNAME_MAIN`` the source is a program that reads
+    rows from standard input. Only bent columns and probabilities of linear leaves need the
+    mathematical library (``-lm``); the latter may differ from Python's in the last digit.
 
     Parameters
     ----------
@@ -144,12 +144,16 @@ def _header(parts: Model, name: str, file: str) -> str:
     else:
         lines += [f"/* Leaf of a row in each of {trees} trees. */"]
         lines += [f"void {name}_apply(const double *x, int *leaves);\n"]
-    lines.append(f"/* {parts.answer.c_outputs}: {name}_OUTPUTS numbers. */")
+    outputs = "1 number" if parts.answer.numbered else f"{name}_OUTPUTS numbers"
+    lines.append(f"/* {parts.answer.c_outputs}: {outputs}. */")
     lines.append(f"void {name}_predict(const double *x, double *out);\n")
     if parts.answer.labels is not None:
         lines.append(f"/* Number of the {parts.answer.c_best}; {name}_labels has its name. */")
         lines.append(f"int {name}_label(const double *x);")
         lines.append(f"extern const char *const {name}_labels[{name}_OUTPUTS];\n")
+    elif parts.answer.numbered:
+        lines.append(f"/* Number of the {parts.answer.c_best}. */")
+        lines.append(f"int {name}_label(const double *x);\n")
     each = "" if parts.alone else f" * {name}_TREES"
     lines.append(f"/* The same for many rows, one after the other: rows{each} leaves, rows *")
     lines.append(f"   {name}_OUTPUTS numbers. */")
@@ -229,6 +233,8 @@ def _functions(parts: Model) -> list[str]:
         code.append(source.PREDICT.replace("$then", then))
     if parts.answer.labels is not None:
         code.append(source.LABEL.replace("$weigh", _weighing(parts)))
+    elif parts.answer.numbered:
+        code.append(source.LABEL_OF_LEAF)
     row = "X + i * @_COLUMNS"
     apply = f"        leaves[i] = @_apply({row});\n"
     if not parts.alone:

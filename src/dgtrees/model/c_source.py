@@ -22,6 +22,7 @@ __all__ = [
     "FILL",
     "FLAGS",
     "LABEL",
+    "LABEL_OF_LEAF",
     "MAIN",
     "MANY_ROWS",
     "OUTPUTS",
@@ -262,6 +263,13 @@ int @_label(const double *x)
     double room[@_WIDTH], out[@_OUTPUTS];
     @_outputs(@_encoded(x, room), out);
 $weigh    return @_best(out);
+}
+"""
+
+LABEL_OF_LEAF = """\
+int @_label(const double *x)
+{
+    return @_apply(x);
 }
 """
 

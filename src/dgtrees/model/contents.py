@@ -8,7 +8,7 @@ import numpy as np
 
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
-from dgtrees.model.answer import Actions, Classes, Values, answer_from
+from dgtrees.model.answer import Actions, Classes, Clusters, Values, answer_from
 from dgtrees.model.facts import Facts
 from dgtrees.model.header import check_arrays
 from dgtrees.model.model import Model, forest_of
@@ -17,7 +17,7 @@ from dgtrees.tables.encoder import Encoder
 
 __all__ = ["describe", "restore"]
 
-_SCORES = ("history", "n_iter", "best_score", "oob_score", "stages")
+_SCORES = ("history", "n_iter", "best_score", "oob_score", "stages", "inertia")
 
 
 def describe(
@@ -41,6 +41,8 @@ def describe(
         "encoded_feature_scale": facts.feature_scale,
     }
     arrays = {name: array for name, array in known.items() if array is not None} | (more or {})
+    if isinstance(model.answer, Clusters):
+        arrays |= model.answer.to_arrays()
     if model.alone:
         return header, arrays | model_file.tree_arrays(forest.trees[0])
     return header, arrays | model_file.base_arrays(forest) | model_file.forest_arrays(forest.trees)
@@ -49,13 +51,15 @@ def describe(
 def restore(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
     """The model that `describe` described; refuses parts that do not fit each other."""
     check_arrays(arrays)
-    answer, columns = answer_from(header), header["n_features"]
+    answer, columns = answer_from(header, arrays), header["n_features"]
     encoder = None if header.get("encoder") is None else Encoder.from_json(header["encoder"])
     combine, names = header.get("combine"), header.get("feature_names")
     if combine is None:
         trees = [model_file.tree_from(arrays)]
     else:
         trees = model_file.forest_from(arrays)
+        if answer.numbered:
+            raise ValueError(f"clusters are leaves of one tree, got trees combined by {combine}")
         if combine != "sum" and (combine == "mean") == isinstance(answer, Classes):
             raise ValueError(f"trees of {answer.task} cannot be combined by {combine}")
     scale, importances = arrays.get("encoded_feature_scale"), arrays.get("feature_importances")
@@ -76,6 +80,9 @@ def restore(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) ->
             "scales": (width if scale is None else len(scale), width),
         }
     )
+    if isinstance(answer, Clusters):
+        answer.check_leaves(trees[0].leaf_values)
+        _check({"columns of centres": (len(answer.scale), width)})
     if names is not None and known is not None and names != known:
         raise ValueError(f"feature_names must be the encoder's {shown(known)}, got {shown(names)}")
     facts = Facts(

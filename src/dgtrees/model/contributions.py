@@ -131,6 +131,11 @@ def contributions(
     if method not in _METHODS:
         raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
     seen = model_of(model)
+    if seen.answer.numbered:
+        raise TypeError(
+            "contributions share out values or scores, and the number of a cluster is neither: use "
+            "explain"
+        )
     answers = _Answers(seen, output)
     rows = np.asarray(seen.encode(X), dtype=np.float64)
     if method == "sampling":

@@ -57,10 +57,13 @@ class Explanation:
     prediction: Any
     probabilities: dict[str, float] | None
     steps: tuple[Step, ...]
+    about: str | None = None
+    """What the leaf stands for, in words; only clusters have any."""
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
-        return asdict(self)
+        found = asdict(self)
+        return found if self.about is not None else {k: found[k] for k in found if k != "about"}
 
     def __str__(self) -> str:
         return self.text()
@@ -81,6 +84,7 @@ class Explanation:
             f"leaf {self.leaf} of {self.n_leaves}, after {count} "
             f"decision{'' if count == 1 else 's'}",
         ]
+        lines += [] if self.about is None else [self.about]
         for step in self.steps:
             far = "" if step.distance is None else f", {step.distance:.2g} sd from the boundary"
             margins = f"margin {step.margin:.3g}, typical {step.typical:.3g}"
@@ -167,7 +171,9 @@ def explain(
             )
         )
     prediction, probabilities = _answer(seen, seen.encoded_outputs(row)[0])
-    return Explanation(leaf, tree.n_leaves, prediction, probabilities, tuple(steps))
+    words = seen.leaf_words()
+    about = None if words is None else words[leaf]
+    return Explanation(leaf, tree.n_leaves, prediction, probabilities, tuple(steps), about)
 
 
 def _one_row(seen: Model, x: Any) -> tuple[np.ndarray, list[Any]]:
@@ -255,6 +261,8 @@ def _answer(seen: Model, outputs: np.ndarray) -> tuple[Any, dict[str, float] | N
         shares = seen.probabilities(outputs).tolist()
         best = seen.answer.predict(outputs)
         return _plain(best), dict(zip(seen.answer.names, shares, strict=True))
+    if seen.answer.numbered:
+        return int(seen.answer.predict(outputs)), None
     return (float(outputs[0]) if len(outputs) == 1 else outputs.tolist()), None
 
 

@@ -99,6 +99,7 @@ class _Picture:
         self.max_depth, self.max_weights, self.filled = max_depth, max_weights, filled
         values = np.concatenate([tree.leaf_values for tree in parts.forest.trees])
         self.low, self.high = float(values[:, 0].min()), float(values[:, 0].max())
+        self.words = parts.leaf_words(names)
         self.lines: list[str] = []
 
     def text(self) -> str:
@@ -149,6 +150,8 @@ class _Picture:
         lines = leaf_functions(tree, leaf, *look)
         if len(lines) > _MOST_LINES:
             lines[_MOST_LINES:] = [f"({len(lines) - _MOST_LINES} more)"]
+        if self.words is not None:
+            lines = self.words[leaf].replace(": ", ", ", 1).split(", ")
         lines = lines or describe_leaf(tree, leaf, self.classes, _DIGITS).split(", ")
         rows = parts.leaf_rows() if parts.alone else None
         if rows is not None:

@@ -63,6 +63,12 @@ _CLASSES = {
     "classes_dtype": text(r"[<>|=]?[biufUO]\d{0,9}"),
 }
 _STAGES = {"stages": items(_COUNT)}
+_CLUSTERS = {
+    "n_clusters": whole(1, 2**31 - 1),
+    "history": any_name(items(_ANY)),
+    "n_iter": _COUNT,
+    "inertia": number(0.0),
+}
 
 
 def _json(value: Any, name: str, depth: int = 0) -> None:
@@ -84,6 +90,8 @@ _SINCE: dict[str, tuple[str, Check]] = {
     "exponent": ("classes", number(1e-3, 1e3)),
     "logarithms": ("single_output", flag),
     "stages": ("made_by", _STAGES["stages"]),
+    "n_clusters": ("made_by", _CLUSTERS["n_clusters"]),
+    "inertia": ("made_by", _CLUSTERS["inertia"]),
 }
 """Fields that files with another field have only where they say something, beside that other."""
 
@@ -165,6 +173,8 @@ HEADERS: dict[str, dict[str, Check]] = {
     "DGTSelfTrainingRegressor": _REGRESSOR,
     "DGTBandit": {**_FILE, **_POLICY, "parameters": record({**_ONLINE, **_ACTIONS})},
     "DGTContinuousBandit": {**_FILE, **_POLICY, "parameters": record({**_ONLINE, **_RANGE})},
+    "DGTClusterer": {**_FILE, **_TABLE, **_CLUSTERS},
+    "DGTAutoencoder": {**_FILE, **_TABLE, **_CLUSTERS},
     "TAOClassifier": _CLASSIFIER,
     "TAORegressor": _REGRESSOR,
     "Model": _MODEL,
@@ -184,6 +194,9 @@ ARRAYS: dict[str, tuple[str, int]] = {
     "encoded_feature_scale": ("<f8", 1),
     "intervals.typical_spread": ("<f8", 1),
     "intervals.errors": ("<f8", 2),
+    "clusters.centers": ("<f8", 2),
+    "clusters.scale": ("<f8", 1),
+    "clusters.bases": ("<f8", 3),
     "forest.n_nodes": ("<i4", 1),
     **{f"base.{name}": ("<f8", axes) for name, axes in LEAF_ARRAYS.items()},
     **{f"{whole}.{name}": form for whole in ("tree", "forest") for name, form in _PARTS.items()},

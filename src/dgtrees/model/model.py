@@ -18,7 +18,7 @@ from scipy.special import softmax
 
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
-from dgtrees.model.answer import Answer, Classes, Values
+from dgtrees.model.answer import Answer, Classes, Clusters, Values
 from dgtrees.model.facts import Facts
 from dgtrees.model.header import UNSAID, refusing
 from dgtrees.model.reading import encode_row, encode_table, read_columns
@@ -40,7 +40,7 @@ class Model:
     ----------
     forest : ObliqueForest
         The trees, how they are combined, and between which bounds their values are kept.
-    answer : Classes, Values or Actions
+    answer : Classes, Values, Actions or Clusters
         What the outputs mean.
     encoder : Encoder, optional
         How rows are encoded; without one they go to the trees as they are.
@@ -71,7 +71,7 @@ class Model:
     # Answers to rows as users have them
 
     def predict(self, X: Any) -> np.ndarray:
-        """Classes, values or actions of every row of a frame or array."""
+        """Classes, values, actions or clusters of every row of a frame or array."""
         return np.asarray(self.answer.predict(self.outputs(X)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -290,6 +290,20 @@ class Model:
             return _of_length(given, "feature_scale", columns, "columns of the tree")
         scale = self.facts.feature_scale
         return np.ones(self.forest.n_features) if scale is None else scale
+
+    def leaf_words(
+        self, names: Sequence[str] | None = None, short: bool = False
+    ) -> list[str] | None:
+        """What leaves stand for, in words; None where that is the values that they hold."""
+        if not isinstance(self.answer, Clusters):
+            return None
+        rows = self.leaf_rows()
+        return self.answer.words(
+            self.encoded_names if names is None else names,
+            np.ones(len(self.answer.centers)) if rows is None else rows,
+            self.facts.feature_scale,
+            short,
+        )
 
     def leaf_rows(self, given: Any = None) -> np.ndarray | None:
         """Training rows of every leaf of the first tree; None where nobody knows."""

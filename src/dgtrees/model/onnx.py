@@ -42,8 +42,9 @@ def export_onnx(
     seconds since 1970-01-01 00:00, in float64. Columns that are not used are no inputs.
 
     Outputs are ``label`` and ``probabilities`` for classifiers, ``variable`` for regressors,
-    ``label`` and ``scores`` for bandit policies, and always ``leaf``: (rows,), or (rows, trees)
-    for forests. A name that a column has already gets an underscore behind it.
+    ``label`` and ``scores`` for bandit policies, ``label`` for clusters, and always ``leaf``:
+    (rows,), or (rows, trees) for forests. A name that a column has already gets an underscore
+    behind it.
 
     Parameters
     ----------
@@ -207,7 +208,10 @@ def _answers(graph: Graph, rows: str, parts: Model) -> dict[str, tuple[str, int,
     shape: list = ["rows", forest.n_outputs]
     outputs = _outputs(graph, rows, leaves, parts)
     found: dict[str, tuple[str, int, list]] = {}
-    if parts.answer.labels is None:
+    if parts.answer.numbered:
+        number = graph.cast(graph.squeezed(outputs, 1), "INT64")
+        found[parts.answer.onnx_output] = (number, types.INT64, ["rows"])
+    elif parts.answer.labels is None:
         if parts.answer.logarithms:
             outputs = graph.add("Exp", outputs)
         found[parts.answer.onnx_output] = (outputs, types.DOUBLE, shape)

@@ -68,10 +68,14 @@ def export_text(
     classes = parts.class_names(class_names)
     classes = None if classes is None else [on_one_line(name) for name in classes]
     shown = len(names) if max_weights is None else max_weights
+    words = parts.leaf_words(names)
     lines: list[str] = []
 
     def write(tree: ObliqueTree, child: int, level: int) -> None:
         before = ("|" + " " * spacing) * level + "|" + "-" * spacing + " "
+        if child < 0 and words is not None:
+            lines.append(before + words[~child])
+            return
         if child < 0:
             leaf = _leaf(parts, tree, ~child, names, classes, shown, decimals, show_weights)
             lines.extend(before + line for line in leaf)

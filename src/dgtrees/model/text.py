@@ -35,6 +35,7 @@ def tree_text(
     leaf_rows: Sequence[float] | np.ndarray | None = None,
     max_depth: int | None = None,
     bent: Mapping[int, Column] | None = None,
+    leaf_words: Sequence[str] | None = None,
 ) -> str:
     """The tree as indented rules, the largest weights of every split first.
 
@@ -53,6 +54,8 @@ def tree_text(
         Levels of decisions to show.
     bent : mapping, optional
         Features that are bent (`Model.bent`): what such a one decides alone is shown in its units.
+    leaf_words : sequence of str, optional
+        What to show for every leaf (`Model.leaf_words`) in place of what it holds.
 
     Examples
     --------
@@ -69,7 +72,10 @@ def tree_text(
     def write(child: int, indent: str, label: str) -> None:
         if child < 0:
             rows = "" if leaf_rows is None else f"  ({_rows(leaf_rows[~child])})"
-            leaf = describe_leaf(tree, ~child, class_names, digits)
+            if leaf_words is not None:
+                leaf = leaf_words[~child]
+            else:
+                leaf = describe_leaf(tree, ~child, class_names, digits)
             lines.append(f"{indent}{label}{leaf}{rows}")
             return
         if max_depth is not None and len(indent) // 2 >= max_depth:

@@ -10,6 +10,7 @@ from scipy.special import softmax
 
 from dgtrees.model.model import Model, ModelLike, model_of
 from dgtrees.model.plot.canvas import GREY, NO, YES, blank_axes
+from dgtrees.model.text import count_leaves
 from dgtrees.tree.leaf import outputs_at
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.topology import means_below, position
@@ -191,6 +192,10 @@ def _as_tree(seen: Model, tree: ObliqueTree, max_depth: int, image: Any, ax: Any
 
 def _below(seen: Model, tree: ObliqueTree) -> Any:
     """What lies below a child: the classes that make up most of it, or the mean value."""
+    if seen.leaf_words() is not None:
+        return lambda child: (
+            f"cluster {~child}" if child < 0 else f"{count_leaves(tree, child)} clusters"
+        )
     outputs = outputs_at(tree, seen.typical)
     classes, rows = seen.answer.names, seen.leaf_rows()
     if classes is not None:

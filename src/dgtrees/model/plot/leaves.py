@@ -30,6 +30,7 @@ class LeafTable:
         self.drawing, self.filled, self.names = drawing, filled, classes
         tree = drawing.tree
         self.at = ""
+        self.words = seen.leaf_words(short=True)
         outputs = outputs_at(tree, seen.typical)
         if tree.linear:
             where = "x = 0" if seen.typical is None else "the typical row"
@@ -44,6 +45,7 @@ class LeafTable:
         drawing = self.drawing
         heading = TOP - 0.08
         said = "value" if self.names is None else "class"
+        said = said if self.words is None else "cluster"
         grey: dict[str, Any] = {"color": GREY, "va": "bottom"}
         drawing.text(self._text_left, heading, said, **grey)
         drawing.text(self.left, heading - 0.16, self.at, **grey)
@@ -66,7 +68,8 @@ class LeafTable:
 
     @property
     def _has_bars(self) -> bool:
-        return self.filled and (self.names is not None or self.outputs.shape[1] == 1)
+        valued = self.outputs.shape[1] == 1 and self.words is None
+        return self.filled and (self.names is not None or valued)
 
     def _line(self, place: Place) -> None:
         drawing = self.drawing
@@ -76,8 +79,10 @@ class LeafTable:
             self._bar(self.outputs[index], y, place)
         end = self._number_right - _LEAF
         text = self._said(self.outputs[index])
+        if self.words is not None:  # the mean of several numbers is none
+            text = "" if place.cut else self.words[~place.child]
         if place.cut:
-            text = f"{text}, {count_leaves(drawing.tree, place.child)} leaves"
+            text = f"{text}, {count_leaves(drawing.tree, place.child)} leaves".removeprefix(", ")
             end += _LEAF
         gid = f"cut {place.child}" if place.cut else f"leaf {~place.child}"
         style: dict[str, Any] = {"style": "italic"} if place.cut else {}
