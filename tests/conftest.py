@@ -13,6 +13,7 @@ from hypothesis import settings
 
 import dgtrees
 import shard_tables
+from dgtrees.learn.threads import one_thread
 
 # Compiled kernels are slow the first time; timing is not what these tests are about.
 settings.register_profile("dgtrees", deadline=None, derandomize=True)
@@ -38,3 +39,10 @@ def undisturbed(shards):
     """What two workers learn from it if nothing happens to them."""
     model = dgtrees.DGTClassifier(**shard_tables.OPTIONS)
     return dgtrees.fit_shards(model, shards, "label", workers=2)
+
+
+@pytest.fixture
+def one_blas_thread():
+    """As estimators train: several threads only wait for each other where tests share a machine."""
+    with one_thread():
+        yield

@@ -50,9 +50,9 @@ def test_weights_repeat_rows_and_units_are_what_standardize_is_for():
     assert np.isclose(plain.inertia_, np.square(away[np.arange(90), plain.labels_]).sum())
 
 
-@pytest.mark.parametrize("clusters", [1, 2, 30])
+@pytest.mark.parametrize("clusters", [1, 2, 12])
 def test_any_number_of_clusters(clusters):
-    X = blobs(30, 5)
+    X = blobs(12, 5)
     model = DGTClusterer(clusters, random_state=0).fit(X)
     assert np.array_equal(np.unique(model.labels_), np.arange(clusters))
 

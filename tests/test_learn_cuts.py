@@ -1,12 +1,15 @@
 """One cut: room for every leaf on both sides, and the place that a slow search finds."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dgtrees.learn.cuts import CutSettings, _best_place, find_cut
+from dgtrees.learn.cuts import CutSettings, _best_place, _per_bit, find_cut
 from dgtrees.learn.leaf_shapes import Centres
-from unlabelled_rows import blobs, grid
+from unlabelled_rows import grid
+
+pytestmark = pytest.mark.usefixtures("one_blas_thread")
 
 
 def slow_place(places, gain, on_left, on_right):
@@ -35,22 +38,18 @@ def test_the_best_place_along_a_line_is_that_of_a_slow_search(seed, on_left, on_
 
 
 def test_a_cut_has_rows_for_every_leaf_on_either_side():
-    X = grid(20)
-    for leaves in (2, 7, 20):
-        cut = find_cut(X, np.ones(20), Centres(X[:leaves]), CutSettings(), np.random.default_rng(0))
+    X = grid(12)
+    for leaves in (2, 5):
+        cut = find_cut(X, np.ones(12), Centres(X[:leaves]), CutSettings(), np.random.default_rng(0))
         right = (cut.plane.margins(X) >= 0).sum()
-        assert len(cut.high) <= right <= 20 - len(cut.low)
+        assert len(cut.high) <= right <= 12 - len(cut.low)
         assert len(cut.high) + len(cut.low) == leaves
 
 
 def test_balance_decides_between_parting_off_and_halving():
-    rng = np.random.default_rng(1)
-    # One group far off, and two that touch: the first cut is cheap, the second halves the rows.
-    X = np.concatenate([np.array([40.0, 0.0]) + blobs(20, 1, 2), 1.4 * rng.normal(size=(400, 2))])
-    start = Centres(np.array([[40.0, 0.0], [-1.0, 0.0], [1.0, 0.0]]))
-    shares = [
-        (find_cut(X, np.ones(420), start, CutSettings(balance=b), rng).plane.margins(X) >= 0).mean()
-        for b in (0.0, 50.0)
-    ]
-    assert min(shares[0], 1 - shares[0]) < 0.1
-    assert min(shares[1], 1 - shares[1]) > 0.3
+    costs = {0.05: 1.0, 0.5: 2.0}  # parting a few off costs half of what halving does
+    ranks = {b: {s: _per_bit(cost, s, b) for s, cost in costs.items()} for b in (0.0, 2.0)}
+    assert min(ranks[0.0], key=ranks[0.0].get) == 0.05
+    assert min(ranks[2.0], key=ranks[2.0].get) == 0.5
+    # Where a cut even gains, the one that tells more ranks first too.
+    assert _per_bit(-1.0, 0.5, 2.0) < _per_bit(-1.0, 0.05, 2.0)

@@ -6,6 +6,8 @@ import pytest
 from dgtrees.learn.groupings import propose_groups
 from dgtrees.learn.leaf_shapes import Centres
 
+pytestmark = pytest.mark.usefixtures("one_blas_thread")
+
 
 @pytest.mark.parametrize("count", [2, 3, 5, 9, 30])
 def test_partings_are_proper_and_differ(count):

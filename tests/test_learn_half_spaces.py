@@ -1,10 +1,13 @@
 """Half-spaces: never worse than their start, and right where rows can be told apart."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dgtrees.learn.half_spaces import HalfSpace, fit_half_space
+
+pytestmark = pytest.mark.usefixtures("one_blas_thread")
 
 
 def test_rows_that_a_plane_can_separate_are_separated():

@@ -7,6 +7,8 @@ from sklearn.decomposition import PCA
 from dgtrees.learn.leaf_shapes import Centres, Flats, settle
 from unlabelled_rows import blobs
 
+pytestmark = pytest.mark.usefixtures("one_blas_thread")
+
 
 def shapes(kind, X, leaves, weight):
     start = Centres(X[:3].copy()) if kind == "centres" else Flats(X[:3].copy(), np.zeros((3, 2, 4)))

@@ -36,7 +36,7 @@ def test_shares_are_those_of_the_rows_that_a_condition_holds_for():
 
 
 def test_categories_are_said_by_name():
-    X = pd.DataFrame({"city": ["Oslo", "Rome"] * 30, "size": [0.0, 0.1] * 30})
+    X = pd.DataFrame({"city": ["Oslo", "Rome"] * 30, "size": [0.0, 0.1, 0.1, 0.0] * 15})
     rules = DGTClusterer(2, random_state=0).fit(X).rules(X)
     said = {condition for rule in rules for condition in rule.conditions}
     assert all("city=" in condition and "0.5" not in condition for condition in said)
