@@ -327,3 +327,25 @@ def best_threshold_slowly(values, target, weight, least):
         if min(weight[left].sum(), weight[~left].sum()) >= least:
             gains.append(error(everything) - error(left) - error(~left))
     return max(gains, default=None)
+
+
+def hinge_slowly(rows, target, weight, right, convex, penalty, least, rounds=8):
+    """Planes for two sides and sides for two planes, in turns: the best cut found, or None."""
+    ridge = np.diag([penalty] * (rows.shape[1] - 1) + [1e-3])
+    best, cut = -1.0, None
+    for _ in range(rounds):
+        if weight[right].sum() < least or weight[~right].sum() < least:
+            break
+        planes, gain = [], 0.0
+        for side in (right, ~right):
+            A, w = rows[side], weight[side]
+            moment = A.T @ (w * target[side])
+            planes.append(np.linalg.solve(A.T @ (A * w[:, None]) + ridge, moment))
+            gain += planes[-1] @ moment
+        w = (planes[0] - planes[1]) * (1 if convex else -1)
+        if gain > best:
+            best, cut = gain, w
+        if np.array_equal(rows @ w >= 0, right):
+            break
+        right = rows @ w >= 0
+    return cut

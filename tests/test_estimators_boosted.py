@@ -19,6 +19,8 @@ MODELS = [
     (DGTBoostingRegressor(**QUICK, linear=True), DIABETES),
     (DGTBoostingRegressor(**QUICK, linear=False, loss="quantile", quantile=0.8), DIABETES),
     (DGTBoostingRegressor(**QUICK, loss="poisson"), DIABETES),
+    (DGTBoostingClassifier(**QUICK, leaf="mixed"), IRIS),
+    (DGTBoostingRegressor(**QUICK, leaf="linear"), DIABETES),
 ]
 
 
@@ -70,12 +72,14 @@ def test_contributions_add_up(model, rows):
 
 
 @pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
-@pytest.mark.parametrize("linear", [False, True])
-def test_monotonic_columns_have_no_violation(linear, tmp_path):
+@pytest.mark.parametrize(
+    "given", [{"leaf": "constant"}, {"linear": True, "leaf": "constant"}, {"leaf": "mixed"}]
+)
+def test_monotonic_columns_have_no_violation(given, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 4))
     y = np.sin(3 * X[:, 0]) + X[:, 0] - X[:, 1] ** 2 + X[:, 2] + 0.5 * rng.normal(size=1000)
-    model = DGTBoostingRegressor(monotonic=[1, -1, 0, 0], linear=linear, random_state=0).fit(X, y)
+    model = DGTBoostingRegressor(monotonic=[1, -1, 0, 0], random_state=0, **given).fit(X, y)
     low = rng.normal(size=(10_000, 4)) * 2
     ahead = np.abs(rng.normal(size=(10_000, 2)))
     high = low + np.column_stack([ahead[:, 0], -ahead[:, 1], np.zeros((10_000, 2))])
@@ -172,6 +176,39 @@ def test_warm_start_goes_on_where_it_was():
         model.set_params(n_estimators=20, learning_rate=0.3).fit(X, y)
 
 
+@pytest.mark.parametrize("leaf", ["linear", "mixed"])
+def test_warm_starts_of_linear_leaves(leaf):
+    X, y = IRIS
+    given = {"leaf": leaf, "n_folds": None, "random_state": 0, "max_features": 0.5}
+    model = DGTBoostingClassifier(3, warm_start=True, **given).fit(X, y)
+    model.set_params(n_estimators=8).fit(X, y)
+    whole = DGTBoostingClassifier(8, **given).fit(X, y)
+    assert np.array_equal(model.predict_proba(X), whole.predict_proba(X))
+    assert [tree.linear for tree in whole.forest_.trees[:3]] == [True, leaf == "linear", True]
+
+
+def test_rows_that_are_far_off_are_taken_for_the_end_of_the_range():
+    X, y = DIABETES
+    model = DGTBoostingRegressor(**QUICK, leaf="linear").fit(X, y)
+    far, farther = X[:5].copy(), X[:5].copy()
+    far[:, 2], farther[:, 2] = 1e3, 1e9
+    assert np.array_equal(model.predict(far), model.predict(farther))
+    assert y.min() <= model.predict(farther).min() and model.predict(farther).max() <= y.max()
+
+
+def test_leaves_are_chosen_on_held_out_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 4))
+    bends = np.abs(X @ [1.0, -1.0, 0.5, 0.0]) + X[:, 3]
+    model = DGTBoostingRegressor(random_state=0).fit(X, bends)
+    assert model.chosen_.leaf != "constant" and model.score(X, bends) > 0.95
+    steps = np.floor(2 * X[:, 0]) + 3 * (X[:, 1] > 0.3)
+    assert DGTBoostingRegressor(random_state=0).fit(X, steps).chosen_.leaf != "linear"
+    assert DGTBoostingRegressor(oblique=False, random_state=0).fit(X, bends).chosen_.leaf == (
+        "constant"
+    )
+
+
 def test_validation_rows_stop_one_sum():
     X, y = DIABETES
     model = DGTBoostingRegressor(random_state=0).fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
@@ -187,6 +224,9 @@ def test_validation_rows_stop_one_sum():
         ({"linear": "yes"}, "linear must be 'auto', True or False, got 'yes'"),
         ({"loss": "log"}, "loss must be one of squared, huber, absolute, quantile, poisson, got"),
         ({"loss": "poisson", "linear": True}, "linear must be 'auto' or False with loss='poisson'"),
+        ({"leaf": "flat"}, "leaf must be 'auto', 'constant', 'linear' or 'mixed', got 'flat'"),
+        ({"leaf": "mixed", "oblique": False}, "leaf must be 'auto' or 'constant' with oblique"),
+        ({"leaf": "linear", "loss": "poisson"}, "leaf must be 'auto' or 'constant' with loss='poi"),
         ({"quantile": 1.0}, "quantile must be between 0 and 1, got 1.0"),
         ({"monotonic": [1]}, "monotonic must be 10 numbers, -1, 0 or 1"),
         ({"monotonic": {"z": 1}}, "monotonic must name columns of X, got 'z'"),

@@ -5,6 +5,7 @@ import pytest
 
 from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, prepare_rows, start_sum
 from dgtrees.learn.boosting import Booster, BoostingSettings
+from dgtrees.learn.boosting_choice import CHOICES
 from dgtrees.learn.boosting_losses import CrossEntropy, Quantile, Squared
 
 RNG = np.random.default_rng(0)
@@ -18,10 +19,14 @@ def rows(y=Y, loss=None, signs=None):
     return prepare_rows(X, y, np.ones(len(X)), TRAIN, loss or Squared(), signs)
 
 
-@pytest.mark.parametrize("outputs", [1, 3, 8])
-def test_finished_trees_add_up_to_the_scores(outputs):
+@pytest.mark.parametrize(
+    ("outputs", "leaf"),
+    [(1, "constant"), (3, "constant"), (8, "constant"), (1, "linear"), (3, "mixed")],
+)
+def test_finished_trees_add_up_to_the_scores(outputs, leaf):
     y = np.hstack([Y * (k + 1) - k * X[:, :1] for k in range(outputs)])
-    booster = Booster(rows(y), HELD, TRAIN, BoostingSettings(patience=None), None, 0).run(30)
+    settings = BoostingSettings(patience=None, leaf=leaf)
+    booster = Booster(rows(y), HELD, TRAIN, settings, None, 0).run(30)
     whole = BoostedSum(booster.rows, [booster], {})
     eye = np.eye(outputs)
     sums = whole.base(eye, np.zeros(outputs)).predict(X)
@@ -30,7 +35,10 @@ def test_finished_trees_add_up_to_the_scores(outputs):
         sums += tree.predict(X)
     # Rows go where they went in training, held-out ones too: only the order of adding differs.
     assert np.allclose(sums[np.r_[HELD, TRAIN]], booster.scores, atol=1e-12)
-    assert any((np.count_nonzero(tree.weights, axis=1) > 1).any() for tree in booster.trees)
+    trees = whole.trees(eye)
+    assert any((np.count_nonzero(tree.weights, axis=1) > 1).any() for tree in trees)
+    assert [tree.linear for tree in trees[:2]] == [leaf != "constant", leaf == "linear"]
+    assert whole.importance().shape == (5,) and np.isclose(whole.importance().sum(), 1.0)
 
 
 def test_held_out_rows_stop_a_sum_and_say_how_long_it_is():
@@ -70,6 +78,16 @@ def test_what_is_linear_starts_from_a_line():
     whole = start_sum(made, [(TRAIN, HELD)], BoostingSettings(), choose, False, 0)
     assert whole.settings.linear and whole.boosters[0].line is not None
     assert set(whole.tried) == {"start", *choose}
+
+
+def test_leaves_are_tried_last_and_what_says_nothing_is_not():
+    choose = dict.fromkeys(CHOICES, True)
+    whole = start_sum(rows(), [(TRAIN, HELD)], BoostingSettings(), choose, False, 0)
+    tried = ["start", "least_rows", "linear", "oblique", "linear leaves", "mixed"]
+    assert list(whole.tried) == tried
+    settings = BoostingSettings(leaf="linear")
+    whole = start_sum(rows(), [(TRAIN, HELD)], settings, choose | {"leaf": False}, False, 0)
+    assert list(whole.tried) == ["start", "linear"]
 
 
 def test_columns_with_a_sign_are_in_no_line_and_no_direction():

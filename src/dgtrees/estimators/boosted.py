@@ -36,6 +36,9 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         Whether nodes may be oblique; "auto" is decided on held-out rows.
     linear : bool or "auto", default "auto"
         Whether the sum starts from a logistic regression; "auto" is decided on held-out rows.
+    leaf : {"auto", "constant", "linear", "mixed"}, default "auto"
+        What trees have: constants in their leaves, or linear functions of the row, or one and the
+        other in turns; "auto" is decided on held-out rows.
     n_folds : int or None, default 4
         The model is the mean of so many sums of trees. Each is grown on all folds but one, which
         says when to stop. None grows one sum of `n_estimators` rounds on all rows.
@@ -99,6 +102,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         min_samples_leaf: int | str = "auto",
         oblique: bool | str = "auto",
         linear: bool | str = "auto",
+        leaf: str = "auto",
         n_folds: int | None = 4,
         validation_fraction: float | None = None,
         patience: int | None = 20,
@@ -119,6 +123,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.oblique = oblique
         self.linear = linear
+        self.leaf = leaf
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.patience = patience
@@ -176,6 +181,8 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
     linear : bool or "auto", default "auto"
         Whether the sum starts from a ridge regression; "auto" is decided on held-out rows.
         Predictions are then kept within the range of the training targets.
+    leaf : {"auto", "constant", "linear", "mixed"}, default "auto"
+        As in `DGTBoostingClassifier`; constant for quantiles and counts.
     patience : int or None, default 25
         Rounds without a lower held-out loss that end training.
     n_folds, validation_fraction, l2, max_samples, max_features
@@ -214,6 +221,7 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         quantile: float = 0.5,
         oblique: bool | str = "auto",
         linear: bool | str = "auto",
+        leaf: str = "auto",
         n_folds: int | None = 4,
         validation_fraction: float | None = None,
         patience: int | None = 25,
@@ -235,6 +243,7 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         self.quantile = quantile
         self.oblique = oblique
         self.linear = linear
+        self.leaf = leaf
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.patience = patience
@@ -254,6 +263,11 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
             raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}")
         if not isinstance(self.quantile, Real) or not 0.0 < float(self.quantile) < 1.0:
             raise ValueError(f"quantile must be between 0 and 1, got {self.quantile!r}")
+        if self.loss in ("absolute", "quantile", "poisson") and self.leaf in ("linear", "mixed"):
+            raise ValueError(
+                f"leaf must be 'auto' or 'constant' with loss={self.loss!r}, got {self.leaf!r}: "
+                "leave it out"
+            )
         if self._counts and self.linear is True:
             raise ValueError(
                 "linear must be 'auto' or False with loss='poisson', got True: leave it out"

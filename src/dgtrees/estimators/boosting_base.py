@@ -14,6 +14,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
+from dgtrees.estimators.base import reach
 from dgtrees.estimators.boosting_checks import check_boosting
 from dgtrees.estimators.callbacks import progress_bar
 from dgtrees.estimators.delegation import ModelEstimator
@@ -47,6 +48,7 @@ class BoostingEstimator(ModelEstimator):
     min_samples_leaf: int | str
     oblique: bool | str
     linear: bool | str
+    leaf: str
     n_folds: int | None
     validation_fraction: float | None
     patience: int | None
@@ -154,6 +156,11 @@ class BoostingEstimator(ModelEstimator):
             and self._may_be_linear
             and bool((rows.signs == 0).any()),
             "oblique": held_out and self.oblique == "auto" and X.shape[1] > 1,
+            "leaf": held_out
+            and self.leaf == "auto"
+            and self.oblique is not False
+            and rows.loss.linear_steps[0] > 0.0
+            and bool((rows.signs == 0).any()),
         }
         return start_sum(rows, parts, settings, choose, self._n_classes > 0, seed)
 
@@ -181,6 +188,7 @@ class BoostingEstimator(ModelEstimator):
             column_share=float(self.max_features),
             oblique=self.oblique == "auto" or bool(self.oblique),
             linear=self.linear is True,
+            leaf="constant" if self.leaf == "auto" else self.leaf,
             patience=self.patience if held_out else None,
         )
 
@@ -200,6 +208,8 @@ class BoostingEstimator(ModelEstimator):
     def _deliver(self, made: BoostedSum, weight: np.ndarray) -> None:
         """End the fit with the model."""
         matrix, shift = self._expansion()
+        if made.adds_columns:
+            self._encoder = self._encoder.reaching(*reach(made.rows.X))
         features = np.zeros(self.n_features_in_)
         np.add.at(features, self._encoder.source, made.importance())
         self.chosen_ = made.settings

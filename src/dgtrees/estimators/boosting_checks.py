@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dgtrees.errors import Problems
+from dgtrees.learn.boosting import LEAVES
 
 __all__ = ["check_boosting"]
 
@@ -39,6 +40,15 @@ def check_boosting(given: Mapping[str, Any]) -> None:
             _real(value) and low < value <= high,
             f"{name} must be a number above {low} and at most {high}, got {value!r}",
         )
+    leaf = given["leaf"]
+    problems.require(
+        leaf == "auto" or leaf in LEAVES,
+        f"leaf must be 'auto', {', '.join(map(repr, LEAVES[:-1]))} or {LEAVES[-1]!r}, got {leaf!r}",
+    )
+    problems.require(
+        leaf in ("auto", "constant") or given["oblique"] is not False,
+        f"leaf must be 'auto' or 'constant' with oblique=False, got {leaf!r}: leave one out",
+    )
     for name in ("oblique", "linear"):
         value = given[name]
         problems.require(

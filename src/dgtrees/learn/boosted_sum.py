@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from dgtrees.learn.binning import bin_rows
-from dgtrees.learn.boosted_tree import BoostedTree
+from dgtrees.learn.boosted_tree import BoostedTree, LinearTree
 from dgtrees.learn.boosting import Booster, BoostingRows, BoostingSettings
+from dgtrees.learn.boosting_choice import choose_settings
 from dgtrees.learn.boosting_losses import Loss, Quantile, weighted_quantile
 from dgtrees.learn.linear import PENALTIES, Linear, linear_models
 from dgtrees.learn.scaling import moments
@@ -26,15 +26,8 @@ __all__ = ["BoostedSum", "deal_folds", "prepare_rows", "start_sum"]
 _EXTREME = 5.0
 """Standardised values beyond are cut off where directions are learnt."""
 
-_FINE_ROWS = 5
-_TRIAL_RATE, _TRIAL_ROUNDS, _TRIAL_PATIENCE = 0.3, 50, 6
-"""Settings are tried with larger steps, and not to the end."""
-
 _TRIAL_ROWS = 1000
 """Held-out rows that a choice should rest on, where there are so many."""
-
-_MARGIN = {"least_rows": 0.5, "linear": 0.5, "oblique": 1.0}
-"""Standard errors of the mean difference that a change must gain to be made."""
 
 
 def prepare_rows(
@@ -113,6 +106,11 @@ class BoostedSum:
             list(pool.map(lambda booster: booster.run(rounds, after_round), self.boosters))
         return self
 
+    @property
+    def adds_columns(self) -> bool:
+        """Whether leaves are linear, where one value that is far off would decide alone."""
+        return self.settings.leaf != "constant"
+
     # As a model
 
     def stages(self) -> list[int]:
@@ -123,7 +121,7 @@ class BoostedSum:
             for last in range(1, rounds + 1)
         ]
 
-    def kept_trees(self) -> list[BoostedTree]:
+    def kept_trees(self) -> list[BoostedTree | LinearTree]:
         """Trees up to every booster's best round, round by round."""
         rounds = max((booster.kept for booster in self.boosters), default=0)
         return [b.trees[i] for i in range(rounds) for b in self.boosters if i < b.kept]
@@ -133,13 +131,7 @@ class BoostedSum:
         share = expand / len(self.boosters)
         if not self.kept_trees():  # the base says it all, and a forest has a tree
             return [_leaf(self.rows.X.shape[1], np.zeros(len(expand)))]
-        return [
-            ObliqueTree(
-                tree.weights, tree.bias, tree.children[:, 0], tree.children[:, 1],
-                tree.values @ share.T,
-            )
-            for tree in self.kept_trees()
-        ]  # fmt: skip
+        return [tree.finished(share) for tree in self.kept_trees()]
 
     def base(self, expand: np.ndarray, shift: np.ndarray) -> ObliqueTree:
         """What is added to the trees: a tree of one leaf, linear if the boosters start so."""
@@ -210,7 +202,7 @@ def start_sum(
     parts : pairs of ndarray of int
         Rows to learn from, and held-out ones, of every booster.
     choose : dict
-        Which of "least_rows", "linear" and "oblique" are to be chosen.
+        Which of `boosting_choice.CHOICES` are to be chosen.
     """
     dealt = [_Part(*part) for part in parts]
     lines = _Lines(rows, dealt, classification)
@@ -224,47 +216,8 @@ def start_sum(
     if any(choose.values()):
         trials = min(len(dealt), -(-_TRIAL_ROWS // len(dealt[0].held)))
         weight = np.concatenate([rows.weight[part.held] for part in dealt[:trials]])
-        settings = _chosen(made, trials, weight, settings, choose, tried)
+        settings = choose_settings(made, trials, weight, settings, choose, tried)
     return BoostedSum(rows, [made(settings, number) for number in range(len(dealt))], tried)
-
-
-def _chosen(
-    made: Callable[[BoostingSettings, int], Booster],
-    trials: int,
-    weight: np.ndarray,
-    settings: BoostingSettings,
-    choose: dict[str, bool],
-    tried: dict[str, float],
-) -> BoostingSettings:
-    """Settings changed one by one where short runs on the first parts say so."""
-
-    def losses(candidate: BoostingSettings) -> np.ndarray:
-        trial = replace(candidate, learning_rate=_TRIAL_RATE, patience=_TRIAL_PATIENCE)
-        runs = [made(trial, number).run(_TRIAL_ROUNDS) for number in range(trials)]
-        return np.concatenate([run.held_losses for run in runs])
-
-    best = losses(settings)
-    tried["start"] = float(np.average(best, weights=weight))
-    changes: dict[str, dict[str, Any]] = {
-        "least_rows": {"least_rows": _FINE_ROWS},
-        "linear": {"linear": True},
-        "oblique": {"oblique": False},
-    }
-    for name, change in changes.items():
-        if not choose.get(name):
-            continue
-        found = losses(replace(settings, **change))
-        tried[name] = float(np.average(found, weights=weight))
-        if _gains(best - found, weight) > _MARGIN[name]:
-            best, settings = found, replace(settings, **change)
-    return settings
-
-
-def _gains(lead: np.ndarray, weight: np.ndarray) -> float:
-    """Mean lead of the held-out rows in standard errors."""
-    mean = np.average(lead, weights=weight)
-    error = np.sqrt(np.average((lead - mean) ** 2, weights=weight) / len(lead))
-    return float(mean / max(error, 1e-300))
 
 
 class _Lines:

@@ -7,7 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-__all__ = ["BoostedTree"]
+from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = ["BoostedTree", "LinearTree"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,11 @@ class BoostedTree:
         weights[oblique] = self.directions[column[oblique] - d]
         return weights
 
+    def finished(self, share: np.ndarray) -> ObliqueTree:
+        """The tree with leaf values times `share` (outputs of the model, outputs here)."""
+        left, right = self.children.T
+        return ObliqueTree(self.weights, self.bias, left, right, self.values @ share.T)
+
     @property
     def bias(self) -> np.ndarray:
         """Of every node, (nodes,)."""
@@ -64,3 +71,34 @@ class BoostedTree:
         """What the splits gained, by column, (d,); an oblique one's is divided by weight."""
         size = np.abs(self.weights) * self.scale
         return np.asarray((self.gains / size.sum(axis=1)) @ size)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearTree:
+    """A tree of the sum whose leaves are linear functions.
+
+    Parameters
+    ----------
+    tree : ObliqueTree
+        On rows as they are.
+    rows : ndarray of shape (leaves,)
+        Weight of the rows of every leaf.
+    scale : ndarray of shape (d,)
+    """
+
+    tree: ObliqueTree
+    rows: np.ndarray
+    scale: np.ndarray
+
+    def finished(self, share: np.ndarray) -> ObliqueTree:
+        """As of `BoostedTree`."""
+        slopes = self.tree.leaf_weights
+        assert slopes is not None
+        return self.tree.with_leaves(self.tree.leaf_values @ share.T, share @ slopes)
+
+    @property
+    def importance(self) -> np.ndarray:
+        """What columns change by their slopes, squared, in all rows, (d,)."""
+        slopes = self.tree.leaf_weights
+        assert slopes is not None
+        return np.asarray(self.rows @ np.square(slopes * self.scale).sum(axis=1))

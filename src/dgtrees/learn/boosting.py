@@ -11,12 +11,17 @@ from dgtrees.learn._histograms import layout, pack
 from dgtrees.learn._leafwise import add_by_leaf, grow, sum_by_leaf
 from dgtrees.learn._scan import ONE, WIDTH
 from dgtrees.learn.binning import BinnedRows
-from dgtrees.learn.boosted_tree import BoostedTree
+from dgtrees.learn.boosted_tree import BoostedTree, LinearTree
 from dgtrees.learn.boosting_losses import Loss
 from dgtrees.learn.directions import DIRECTION_BINS, Projections
 from dgtrees.learn.linear import Linear
+from dgtrees.learn.linear_tree import LINEAR_ROWS, LINEAR_SHARE, grow_linear, growth_of
+from dgtrees.tree.leaf import leaf_outputs
 
-__all__ = ["Booster", "BoostingRows", "BoostingSettings"]
+__all__ = ["LEAVES", "Booster", "BoostingRows", "BoostingSettings"]
+
+LEAVES = "constant", "linear", "mixed"
+"""What trees of a sum have; of mixed ones, every second has linear leaves."""
 
 _DIRECTIONS = 8
 _RENEW_EVERY = 5
@@ -46,6 +51,8 @@ class BoostingSettings:
         Whether nodes may be oblique.
     linear : bool
         Whether the sum starts from a linear model.
+    leaf : str
+        One of `LEAVES`.
     patience : int or None
         Rounds without a lower held-out loss that end training; None never does.
     """
@@ -59,6 +66,7 @@ class BoostingSettings:
     column_share: float = 1.0
     oblique: bool = True
     linear: bool = False
+    leaf: str = "constant"
     patience: int | None = 25
 
 
@@ -141,11 +149,11 @@ class Booster:
         self.scores = np.tile(self.start, (len(order), 1))
         if line is not None:
             self.scores[:] = line.predict(rows.unclipped(order))
-        self.trees: list[BoostedTree] = []
+        self.trees: list[BoostedTree | LinearTree] = []
         self.held_losses = self._held_losses()
         self.held_scores = self.scores[len(train) :].copy()
         self.kept, self.losses = 0, [self._mean(self.held_losses)]
-        self._rng = np.random.default_rng(seed)
+        self._rng, self._order = np.random.default_rng(seed), order
         self._prepare(order)
 
     def _prepare(self, order: np.ndarray) -> None:
@@ -203,6 +211,34 @@ class Booster:
     # One round
 
     def _add_tree(self) -> None:
+        leaf = self.settings.leaf
+        if leaf == "linear" or (leaf == "mixed" and len(self.trees) % 2 == 0):
+            self._add_linear()
+        else:
+            self._add_constant()
+
+    def _add_linear(self) -> None:
+        """A tree with linear leaves, on what is left as it is, without curvature."""
+        rows, settings, rng = self.rows, self.settings, self._rng
+        n = len(self.train)
+        shared = rng.random(n) < min(LINEAR_SHARE * settings.row_share, LINEAR_ROWS / n)
+        drawn = np.flatnonzero(shared if shared.any() else ~shared)
+        slopes = -rows.loss.derivatives(self.scores[drawn], self._y[drawn])[0]
+        columns = rows.free
+        if settings.column_share < 1.0:
+            most = max(1, int(np.ceil(settings.column_share * len(columns))))
+            columns = np.sort(rng.choice(columns, most, replace=False))
+        growth = growth_of(settings.max_leaves, settings.least_rows, settings.ridge, columns)
+        X, scaling = rows.X[self._order[drawn]], (rows.center, rows.scale)
+        tree = grow_linear(X, slopes, self._weight[drawn], growth, *scaling, rng)
+        step = settings.learning_rate * rows.loss.linear_steps[settings.leaf == "linear"]
+        tree = tree.on_scaled_outputs(np.zeros(tree.n_outputs), np.full(tree.n_outputs, step))
+        leaves = tree.apply(rows.X, n_threads=1)
+        self.scores += leaf_outputs(tree, rows.X, leaves, 1)[self._order]
+        mass = np.bincount(leaves[self._order], weights=self._weight, minlength=tree.n_leaves)
+        self.trees.append(LinearTree(tree, mass, rows.scale))
+
+    def _add_constant(self) -> None:
         n = len(self.train)
         first, second = self.rows.loss.derivatives(self.scores[:n], self._y[:n])
         if self._weighs:

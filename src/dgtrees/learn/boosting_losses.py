@@ -36,6 +36,9 @@ class Loss(Protocol):
     """What a booster asks of a loss."""
 
     renews: ClassVar[bool]
+    linear_steps: ClassVar[tuple[float, float]]
+    """Factors of the steps of trees with linear leaves, which take no account of curvature: where
+    every second tree is such a one, and where all are. 0 where there are to be none."""
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """The best constant scores, (outputs,)."""
@@ -58,6 +61,7 @@ class _Newton:
     """Leaves take the Newton step."""
 
     renews: ClassVar[bool] = False
+    linear_steps: ClassVar[tuple[float, float]] = 1.0, 1.0
 
     def step(self, residual: np.ndarray, weight: np.ndarray) -> float:
         """As `Loss.step`."""
@@ -106,6 +110,8 @@ class Huber(_Newton):
 class Poisson(_Newton):
     """Half the deviance of counts, but for what is the same for all scores: logarithms of means."""
 
+    linear_steps: ClassVar[tuple[float, float]] = 0.0, 0.0
+
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """As `Loss.start`."""
         return np.log(np.maximum(weight @ y / weight.sum(), _LEAST_MEAN))
@@ -126,6 +132,7 @@ class Quantile:
 
     level: float = 0.5
     renews: ClassVar[bool] = True
+    linear_steps: ClassVar[tuple[float, float]] = 0.0, 0.0
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """As `Loss.start`."""
@@ -149,6 +156,8 @@ class Quantile:
 class Logistic(_Newton):
     """Cross-entropy of two classes; the score is the logit of the second."""
 
+    linear_steps: ClassVar[tuple[float, float]] = 5.0, 12.0
+
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """As `Loss.start`."""
         mass = weight @ y
@@ -167,6 +176,8 @@ class Logistic(_Newton):
 @dataclass(frozen=True)
 class CrossEntropy(_Newton):
     """Cross-entropy of three or more classes."""
+
+    linear_steps: ClassVar[tuple[float, float]] = 6.0, 16.0
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """As `Loss.start`."""

@@ -254,6 +254,8 @@ def _weighing(parts: Model) -> str:
 def _adding(parts: Model) -> str:
     if not parts.linear:
         return source.ADD_CONSTANT
+    if parts.forest.combine == "sum":
+        return source.ADD_MIXED
     said = source.CLIP if parts.forest.bounds is not None else ""
     if parts.forest.combine != "mean":
         said = source.VOTE if parts.forest.combine == "vote" else "    @_softmax(said);\n"
@@ -298,7 +300,7 @@ def _numbers(parts: Model, name: str, code: str) -> str:
     if not len(bias):  # C has no empty arrays
         weights, bias = np.zeros((1, forest.n_features)), np.zeros(1)
         left = right = np.array([~0])
-    answers = forest._answers if not parts.linear else _stacked(parts, "leaf_values")
+    answers = forest._linear_leaves.values if parts.linear else forest._answers
     arrays: dict[str, Any] = {
         "weights": weights,
         "bias": bias,
@@ -308,7 +310,8 @@ def _numbers(parts: Model, name: str, code: str) -> str:
         "values": answers,
     }
     if parts.linear:
-        arrays["slopes"] = _stacked(parts, "leaf_weights")
+        leaves = forest._linear_leaves
+        arrays["slopes"], arrays["slope_of"] = leaves.slopes, leaves.slope_of
     elif parts.shares_by_leaf:
         arrays["shares"] = parts.leaf_shares
     if forest.base is not None:
@@ -346,7 +349,3 @@ def _numbers(parts: Model, name: str, code: str) -> str:
         labels = [str(label) for label in np.asarray(parts.answer.labels).tolist()]
         text.append(strings(f"const char *const {name}_labels[{name}_OUTPUTS]", labels))
     return "\n".join(text)
-
-
-def _stacked(parts: Model, what: str) -> np.ndarray:
-    return np.concatenate([getattr(tree, what) for tree in parts.forest.trees])

@@ -11,6 +11,7 @@ __all__ = [
     "ADD_CONSTANT",
     "ADD_LINEAR",
     "ADD_LINEAR_BASE",
+    "ADD_MIXED",
     "APPLY_FOREST",
     "APPLY_TREE",
     "AS_THEY_ARE",
@@ -173,6 +174,19 @@ static void @_add(int leaf, const double *x, double *out)
         said[k] = @_values[leaf][k] + @_dot(@_slopes[leaf][k], x);
 $said    for (k = 0; k < @_OUTPUTS; k++)
         out[k] += said[k];
+}
+"""
+
+ADD_MIXED = """\
+static void @_add(int leaf, const double *x, double *out)
+{
+    int k, at = @_slope_of[leaf];
+    for (k = 0; k < @_OUTPUTS; k++) {
+        double said = @_values[leaf][k];
+        if (at >= 0)
+            said += @_dot(@_slopes[at][k], x);
+        out[k] += said;
+    }
 }
 """
 

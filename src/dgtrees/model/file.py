@@ -176,9 +176,16 @@ def tree_from(arrays: dict[str, np.ndarray]) -> ObliqueTree:
 
 def forest_arrays(trees: Sequence[ObliqueTree]) -> dict[str, np.ndarray]:
     """Trees as named arrays, one tree after the other, with the number of nodes of each."""
+    arrays = {"forest.n_nodes": np.array([tree.n_nodes for tree in trees])}
+    linear = np.array([tree.linear for tree in trees])
+    if linear.any() and not linear.all():  # slopes are then those of the linear trees only
+        arrays["forest.linear"] = linear.astype(np.int32)
     parts = [_parts(tree) for tree in trees]
-    joined = {f"forest.{name}": np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return {"forest.n_nodes": np.array([tree.n_nodes for tree in trees]), **joined}
+    for name in _PARTS:
+        found = [part[name] for part in parts if name in part]
+        if found:
+            arrays[f"forest.{name}"] = np.concatenate(found)
+    return arrays
 
 
 def forest_from(arrays: dict[str, np.ndarray]) -> list[ObliqueTree]:
@@ -187,19 +194,36 @@ def forest_from(arrays: dict[str, np.ndarray]) -> list[ObliqueTree]:
         n_nodes = arrays["forest.n_nodes"].astype(np.int64)
         if n_nodes.ndim != 1 or not n_nodes.size or n_nodes.min() < 0:
             raise ValueError(f"forest.n_nodes must hold a number for every tree, got {n_nodes}")
-        columns: dict[str, list[np.ndarray]] = {}
+        linear = _linear_trees(arrays, len(n_nodes))
+        columns: dict[str, list[np.ndarray | None]] = {}
         for name in _PARTS:
             if name not in _NEEDED and f"forest.{name}" not in arrays:
                 continue
             array = arrays[f"forest.{name}"]
             sizes = n_nodes if name in _BY_NODE else n_nodes + 1
+            sizes = sizes if name in _NEEDED else sizes * linear
             if len(array) != sizes.sum():
                 raise ValueError(f"{name} has {len(array)} rows where {sizes.sum()} are expected")
-            columns[name] = np.split(array, np.cumsum(sizes)[:-1])
+            columns[name] = list(np.split(array, np.cumsum(sizes)[:-1]))
+            if name not in _NEEDED:
+                parts = zip(columns[name], linear, strict=True)
+                columns[name] = [part if has else None for part, has in parts]
         trees = zip(*columns.values(), strict=True)
         return [ObliqueTree(**dict(zip(columns, tree, strict=True))) for tree in trees]
     except (KeyError, ValueError) as error:
         raise ModelFileError(f"the model's arrays are not a forest: {error}") from error
+
+
+def _linear_trees(arrays: dict[str, np.ndarray], trees: int) -> np.ndarray:
+    """Which trees of a forest with slopes have any, (trees,)."""
+    linear = arrays.get("forest.linear")
+    if linear is None:
+        return np.ones(trees, dtype=bool)
+    if linear.shape != (trees,) or not np.isin(linear, (0, 1)).all():
+        raise ValueError(f"forest.linear must be 0 or 1 for every tree, got shape {linear.shape}")
+    if "forest.leaf_weights" not in arrays:
+        raise ValueError("forest.linear tells of slopes, and there is no forest.leaf_weights")
+    return linear.astype(bool)
 
 
 def base_arrays(forest: ObliqueForest) -> dict[str, np.ndarray]:

@@ -198,6 +198,7 @@ ARRAYS: dict[str, tuple[str, int]] = {
     "clusters.scale": ("<f8", 1),
     "clusters.bases": ("<f8", 3),
     "forest.n_nodes": ("<i4", 1),
+    "forest.linear": ("<i4", 1),
     **{f"base.{name}": ("<f8", axes) for name, axes in LEAF_ARRAYS.items()},
     **{f"{whole}.{name}": form for whole in ("tree", "forest") for name, form in _PARTS.items()},
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -184,7 +184,7 @@ class Model:
     @property
     def linear(self) -> bool:
         """Whether leaves are linear functions."""
-        return self._tree.linear
+        return self.forest.linear
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -328,8 +328,9 @@ def forest_of(
     base: ObliqueTree | None = None,
 ) -> ObliqueForest:
     """Trees together; what is linear, and knows no bounds, gets those of the answer."""
-    linear = trees[0].linear or (base is not None and base.linear)
-    return ObliqueForest(tuple(trees), combine, answer.bounds if linear else None, base)
+    forest = ObliqueForest(tuple(trees), combine, None, base)
+    linear = forest.linear or (base is not None and base.linear)
+    return replace(forest, bounds=answer.bounds) if linear else forest
 
 
 class HasModel:

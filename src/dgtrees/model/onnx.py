@@ -19,6 +19,7 @@ from dgtrees.model.onnx_graph import Graph, fixed_order_dot
 from dgtrees.model.onnx_routing import leaves_of_rows
 from dgtrees.tables.bending import FARTHEST, POWER, ROOTS
 from dgtrees.tables.encoding import CATEGORY, DATE, NUMBER, Column
+from dgtrees.tree.linear_sums import linear_leaves
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.writing import whole_file
 
@@ -320,14 +321,19 @@ def _linear_outputs(graph: Graph, rows: str, trees: Sequence[ObliqueTree]) -> An
 
     Slopes of the rows' leaves are looked up for one output at a time: (rows, columns) numbers.
     """
-    d = trees[0].n_features
-    values = graph.constant(np.concatenate([tree.leaf_values for tree in trees]))
-    slopes = np.concatenate([np.asarray(tree.leaf_weights) for tree in trees])
+    leaves = linear_leaves([(tree.leaf_values, tree.leaf_weights) for tree in trees])
+    values, slopes, d = graph.constant(leaves.values), leaves.slopes, trees[0].n_features
+    mixed = bool((leaves.slope_of < 0).any())
+    if mixed:  # constant leaves have the slopes of place 0, which are 0
+        slopes = np.concatenate([np.zeros((1, *slopes.shape[1:])), slopes])
+        places = graph.constant(leaves.slope_of + 1, np.int64)
     by_output = graph.constant(slopes.transpose(1, 0, 2))
 
     def linear(inner: Graph, leaf: str) -> str:
+        at = inner.add("Gather", places, leaf, axis=0) if mixed else leaf
+
         def one_output(innermost: Graph, slope: str) -> list[str]:
-            product = innermost.add("Mul", innermost.add("Gather", slope, leaf, axis=0), rows)
+            product = innermost.add("Mul", innermost.add("Gather", slope, at, axis=0), rows)
             return [fixed_order_dot(innermost, product, d)]
 
         double = graph.onnx.TensorProto.DOUBLE
@@ -346,4 +352,5 @@ def _said(graph: Graph, outputs: str, parts: Model) -> str:
         return graph.add("Gather", graph.constant(np.eye(forest.n_outputs)), best, axis=0)
     if forest.combine == "softmax":
         return graph.add("Softmax", outputs, axis=1)
-    return _bounded(graph, outputs, forest.bounds)
+    # Bounds of a sum are those of the whole.
+    return outputs if forest.combine == "sum" else _bounded(graph, outputs, forest.bounds)

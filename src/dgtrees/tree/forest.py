@@ -17,6 +17,7 @@ from scipy.special import softmax
 
 from dgtrees.tree import routing
 from dgtrees.tree.inputs import check_row, check_rows, split_rows
+from dgtrees.tree.linear_sums import LinearLeaves, add_leaves, linear_leaves
 from dgtrees.tree.oblique import ObliqueTree
 from dgtrees.tree.small_trees import (
     SmallTrees,
@@ -49,8 +50,9 @@ class ObliqueForest:
         Lowest and highest output: of every tree with linear leaves, for "mean", and of the whole,
         for "sum".
     base : ObliqueTree, optional
-        A tree of one leaf, constant or linear, that is added to a sum. Trees of a sum have
-        constant leaves.
+        A tree of one leaf, constant or linear, that is added to a sum.
+
+    Trees of a sum may have constant leaves and linear ones side by side; others agree in that.
 
     Examples
     --------
@@ -82,7 +84,7 @@ class ObliqueForest:
                     "trees must agree in (features, outputs, linear leaves), tree 0 has "
                     f"{first}, tree {number} has {self._shape(tree)}"
                 )
-        self._check_sum()
+        self._check_base()
         if self.bounds is not None:
             low, high = (np.array(bound, dtype=np.float64).reshape(-1) for bound in self.bounds)
             if low.shape != (self.n_outputs,) or high.shape != low.shape:
@@ -92,12 +94,7 @@ class ObliqueForest:
                 )
             object.__setattr__(self, "bounds", (low, high))
 
-    def _check_sum(self) -> None:
-        if self.combine == "sum" and self.trees[0].linear:
-            raise ValueError(
-                "trees of a sum must have constant leaves, got linear ones: give what is linear "
-                "as its base, or combine trees by mean"
-            )
+    def _check_base(self) -> None:
         if self.base is None:
             return
         shape = self.base.n_features, self.base.n_outputs, self.base.n_leaves
@@ -108,9 +105,8 @@ class ObliqueForest:
                 f"and {shape[1]} outputs to combine by {self.combine}"
             )
 
-    @staticmethod
-    def _shape(tree: ObliqueTree) -> tuple[int, int, bool]:
-        return tree.n_features, tree.n_outputs, tree.linear
+    def _shape(self, tree: ObliqueTree) -> tuple[int, int, bool]:
+        return tree.n_features, tree.n_outputs, tree.linear and self.combine != "sum"
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields only: what has been packed for prediction can be packed again."""
@@ -141,6 +137,11 @@ class ObliqueForest:
         """Leaves of all trees together."""
         return sum(tree.n_leaves for tree in self.trees)
 
+    @cached_property
+    def linear(self) -> bool:
+        """Whether any tree has leaves that are linear functions of the row."""
+        return any(tree.linear for tree in self.trees)
+
     @property
     def depth(self) -> int:
         """Most decisions on any path."""
@@ -161,15 +162,33 @@ class ObliqueForest:
     def predict(self, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """The trees' answers combined, shape (rows, outputs)."""
         X = check_rows(X, self.n_features)
-        if not self.trees[0].linear:
-            outputs = np.empty((len(X), self.n_outputs))
+        outputs = np.empty((len(X), self.n_outputs))
+        if not self.linear:
             split_rows(self._adder(X, outputs), len(X), self.flops, n_threads)
-            return self._whole(outputs, None if self.base is None else self.base.predict(X))
-        parts = [
-            self._combine(self.outputs_by_tree(X[start : start + _ROWS_AT_ONCE], n_threads))
-            for start in range(0, len(X), _ROWS_AT_ONCE)
-        ]
-        return np.concatenate(parts) if parts else np.empty((0, self.n_outputs))
+        else:
+            for start in range(0, len(X), _ROWS_AT_ONCE):
+                part = slice(start, start + _ROWS_AT_ONCE)
+                outputs[part] = self._linear_answers(X[part], n_threads)
+            if self.combine != "sum":
+                return outputs
+        return self._whole(outputs, None if self.base is None else self.base.predict(X))
+
+    def _linear_answers(self, X: np.ndarray, n_threads: int | None) -> np.ndarray:
+        """Sums over the trees, or what they say combined, where leaves are linear."""
+        if self.combine != "sum":
+            return self._combine(self.outputs_by_tree(X, n_threads))
+        leaves, outputs, parts = (
+            self._leaves(X, n_threads),
+            np.empty((len(X), self.n_outputs)),
+            (self._linear_leaves),
+        )
+        split_rows(
+            lambda start, stop: add_leaves(X, start, stop, leaves, parts, outputs),
+            len(X),
+            self.flops,
+            n_threads,
+        )
+        return outputs
 
     def apply_row(self, x: ArrayLike) -> np.ndarray:
         """Leaf of one row in every tree, `apply([x])[0]`."""
@@ -188,12 +207,16 @@ class ObliqueForest:
         """
         x = check_row(x, self.n_features)
         out = np.empty(self.n_outputs) if out is None else self._check_out(out)
-        if not self.trees[0].linear:
-            routing.sum_of_row(x, self._packed, self._answers, out)
-            self._whole(out, None if self.base is None else self.base.predict_row(x))
-        else:
+        if self.linear and self.combine != "sum":
             out[:] = self.predict(x[None], n_threads=1)[0]
-        return out
+            return out
+        if self.linear:
+            leaves = np.empty((1, len(self)), dtype=np.int32)
+            routing.leaves_of_row(x, self._packed, leaves[0])
+            add_leaves(x[None], 0, 1, leaves, self._linear_leaves, out[None])
+        else:
+            routing.sum_of_row(x, self._packed, self._answers, out)
+        return self._whole(out, None if self.base is None else self.base.predict_row(x))
 
     def _check_out(self, out: object) -> np.ndarray:
         if not isinstance(out, np.ndarray) or not out.flags.writeable:
@@ -215,7 +238,7 @@ class ObliqueForest:
         Shape (trees, rows, outputs); `predict` is their mean, or their sum and the base.
         """
         X = check_rows(X, self.n_features)
-        if not self.trees[0].linear:
+        if not self.linear:
             return self._answers[self._leaves(X, n_threads).T]
         return np.stack([self.said_by(tree, X, n_threads) for tree in self.trees])
 
@@ -315,6 +338,11 @@ class ObliqueForest:
 
     def _fields(self) -> Iterator[tuple[np.ndarray, ...]]:
         return zip(*((t.weights, t.bias, t.left, t.right) for t in self.trees), strict=True)
+
+    @cached_property
+    def _linear_leaves(self) -> LinearLeaves:
+        """Leaves of all trees of a sum, of which some are linear."""
+        return linear_leaves([(tree.leaf_values, tree.leaf_weights) for tree in self.trees])
 
     @cached_property
     def _answers(self) -> np.ndarray:
