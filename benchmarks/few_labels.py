@@ -2,11 +2,13 @@
 
     python -m benchmarks.few_labels ssl --labels 100 [--sets digit1,coil] [--splits 12]
     python -m benchmarks.few_labels mnist | compactiv [--seeds 3]
+    python -m benchmarks.few_labels summary
 
-One line per data set, split and method is added to results/few_labels.csv; what is there already is
-not run again. `error` is a share of rows, or RMSE: of the unlabelled rows for ssl_book (which all
-methods have seen without their labels), of the test rows for MNIST and Comp-Activ. `transduced` is
-the error of the targets that the tree has learnt, on unlabelled rows.
+One line per data set, split and method is added to results/few_labels.csv, and what is there is
+not run again; "summary" prints means and deviations. `error` is a share of rows, or RMSE: of the
+unlabelled rows for ssl_book (which all methods have seen without their labels), of the test rows
+for MNIST and Comp-Activ. `transduced` is the error of the targets that the tree has learnt, on
+unlabelled rows.
 
 ssl_book: the sets of Chapelle, Schoelkopf and Zien (2006) with their 12 published splits of 10 and
 of 100 labelled rows. Everything is chosen on the labels of a split.
@@ -219,10 +221,23 @@ def add(path: Path, found: Row) -> None:
         writer.writerow(found)
 
 
+def summary(rows: list[Row]) -> Iterator[str]:
+    """Mean and deviation over splits, and how many there are, a line per data set and method."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for one in rows:
+        groups.setdefault((one["data"], one["labels"], one["method"]), []).append(one)
+    for key, found in sorted(groups.items()):
+        errors = np.array([float(one["error"]) for one in found])
+        soft = [float(one["transduced"]) for one in found if one["transduced"]]
+        spread = errors.std(ddof=1) if len(errors) > 1 else np.nan
+        told = f"{errors.mean():.4f} +- {spread:.4f}, {len(errors)} splits"
+        yield ", ".join((*key, told, *([f"targets {np.mean(soft):.4f}"] if soft else [])))
+
+
 def main() -> None:
     """Run what is not in the results yet."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("what", choices=("ssl", "mnist", "compactiv"))
+    parser.add_argument("what", choices=("ssl", "mnist", "compactiv", "summary"))
     parser.add_argument("--labels", type=int, default=100, choices=(10, 100))
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--splits", type=int, default=12)
@@ -231,6 +246,9 @@ def main() -> None:
     told = parser.parse_args()
     warnings.filterwarnings("ignore", module="sklearn")
     done = {(r["data"], r["labels"], r["split"], r["method"]) for r in read_results()}
+    if told.what == "summary":
+        print(*summary(read_results()), sep="\n")
+        return
     if told.what == "ssl":
         found = ssl_rows(told.sets.split(","), told.labels, told.splits, told.dear, done)
     else:
