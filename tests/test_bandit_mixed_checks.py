@@ -1,8 +1,12 @@
 """Arrays of a mixed learner from outside: refused, or used without harm."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import dgtrees
 from dgtrees.bandit.mixed_learner import MixedLearner
 
 rng = np.random.default_rng(0)
@@ -76,3 +80,13 @@ def test_a_log_larger_than_its_answers_is_refused_before_it_is_made(packed):
     settings, arrays = packed
     with pytest.raises(ValueError, match="must not have room"):
         MixedLearner.unpack(settings, arrays | {"sizes": np.array([10**12, 2])})
+
+
+def test_a_file_of_the_release_before_holds_the_same_numbers():
+    released = Path(__file__).parent / "released"
+    policy = dgtrees.load(released / "policy-mixed.dgt")
+    rows = np.random.default_rng(0).normal(size=(12, 3))
+    then = json.loads((released / "policy-mixed.json").read_text())
+    np.testing.assert_allclose(policy.expected_loss(rows), then, rtol=1e-12)
+    policy.learn(rows[0], policy.decide(rows[0]), loss=0.5)
+    assert policy.n_answers == 301

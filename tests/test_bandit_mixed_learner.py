@@ -8,7 +8,8 @@ from dgtrees.bandit.mixed_learner import MixedLearner
 from dgtrees.bandit.mixed_policy import MixedPolicy
 from dgtrees.bandit.simulation import simulate
 from dgtrees.tree import mixed_step
-from dgtrees.tree.mixed_state import Counts, Rewards
+from dgtrees.tree.compiled import njit
+from dgtrees.tree.mixed_state import Counts, Rewards, open_mixed
 from reference_mixed import Ridge, corrected, stacked
 
 
@@ -29,6 +30,11 @@ def _taught(
     learner = MixedLearner(columns, 3, seed=1, **options)
     learner.stream(X, y, np.arange(answers), 1.0, 0.0)
     return learner, X, y
+
+
+@njit()
+def _learn_stack(table, known, action, reward):
+    mixed_step._learn_stack(open_mixed(table), known, action, reward)
 
 
 def _same(first: MixedLearner, second: MixedLearner) -> bool:
@@ -76,7 +82,7 @@ def test_the_log_goes_round():
 
 def test_members_are_those_of_the_slow_twin():
     learner, X, _ = _taught(300)
-    state, told = learner._state, learner._told
+    state, told = learner._state, learner._state.told
     assert not state.counts[Counts.STAGE]
     slot, offset = state.counts[Counts.LIVE], state.rewards_seen[Rewards.OFFSET]
     linear, product = Ridge(3, told.ridge), Ridge(3, told.product_ridge)
@@ -99,15 +105,15 @@ def test_members_are_those_of_the_slow_twin():
 
 def test_the_stack_is_that_of_the_slow_twin():
     learner = MixedLearner(2, 2)
-    state = learner._state
+    state, table = learner._state, learner._held.table
     state.rewards_seen[Rewards.SQUARE], state.rewards_seen[Rewards.OFFSET] = 4.0, 1.0
     rng, history = np.random.default_rng(0), []
     for _ in range(200):
         scores, reward = rng.normal(size=3), float(rng.normal())
         state.scores[:, 1] = scores
-        mixed_step._learn_stack(state, learner._told, 0, 1, reward)
+        _learn_stack(table, 0, 1, reward)
         history.append((scores / 2.0, (reward - 1.0) / 2.0))
-    expected = stacked(history, learner._told.stack_memory, 3)
+    expected = stacked(history, state.told.stack_memory, 3)
     np.testing.assert_allclose(state.stack[0], expected, atol=1e-9)
     assert np.array_equal(state.stack[1], np.full(3, 1 / 3))
 

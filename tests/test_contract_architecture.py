@@ -131,7 +131,7 @@ print(sorted({'torch', 'sklearn', 'onnx', 'onnxruntime', 'matplotlib'} & set(sys
     assert run(code) == "[]"
 
 
-COMPILED = ("compiled.py", "dot.py", "small_trees.py", "sweeps.py", "vectors.py")
+COMPILED = ("by_reference.py", "compiled.py", "dot.py", "small_trees.py", "sweeps.py", "vectors.py")
 
 
 def test_only_kernels_use_numba_and_only_the_command_prints():

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.tree.least_squares import Bank, invert
-from dgtrees.tree.mixed_build import begin_build, build_some, start_alike
-from dgtrees.tree.mixed_state import Counts, Mixed, Told, find_sizes, make_mixed
+from dgtrees.bandit.mixed_successor import rebuild, start_action
+from dgtrees.tree.by_reference import Held
+from dgtrees.tree.least_squares import Bank
+from dgtrees.tree.mixed_state import Counts, Mixed, find_sizes, make_mixed
 from dgtrees.tree.neighbours import make_neighbours
 
 __all__ = ["with_action", "with_features", "with_room"]
@@ -39,16 +40,16 @@ def _copy_into(new: Any, old: Any) -> None:
         target[tuple(slice(0, size) for size in source.shape)] = source
 
 
-def with_features(state: Mixed, told: Told, features: int) -> Mixed:
+def with_features(state: Mixed, features: int) -> Mixed:
     """The same learner with columns appended that were 0 so far."""
     actions, old = len(state.total), len(state.shift)
     axes, products = find_sizes(features, actions)
-    new = make_mixed(features, actions, len(state.log_rows), told, 0)
+    new = make_mixed(features, actions, len(state.log_rows), state.told, 0)
     new = _carry(new, state)
     new.log_rows[:, :old] = state.log_rows
     new.shift[:old] = state.shift
     if state.axes.shape[1] == 0 and axes < features:  # rows are turned from here on
-        return _rebuilt(new, told)
+        return _rebuilt(new)
     new.centre[:, :old], new.inverse_scale[:, :old] = state.centre, state.inverse_scale
     new.inverse_scale[:, old:] = _NEW_COLUMN
     if axes < features:
@@ -90,36 +91,31 @@ def _carry(new: Mixed, old: Mixed) -> Mixed:
     return new._replace(like=old.like, **{name: getattr(old, name) for name in _SAME_SIZE})
 
 
-def _rebuilt(state: Mixed, told: Told) -> Mixed:
+def _rebuilt(state: Mixed) -> Mixed:
     """The state with a model made anew of the whole log, at once."""
     state.counts[Counts.BUILT] = 0
     if state.counts[Counts.SEEN]:
-        begin_build(state, told)
-        while state.counts[Counts.STAGE]:
-            build_some(state, told)
+        rebuild(Held(state), True)
     return state
 
 
-def with_action(state: Mixed, told: Told, similar: np.ndarray | None) -> Mixed:
+def with_action(state: Mixed, similar: np.ndarray | None) -> Mixed:
     """The same learner with one more action, which starts from what similar ones taught."""
     features, actions = len(state.shift), len(state.total)
-    new = make_mixed(features, actions + 1, len(state.log_rows), told, 0)
+    new = make_mixed(features, actions + 1, len(state.log_rows), state.told, 0)
     new = _carry(new, state)._replace(like=_with_likeness(state.like, actions, similar))
     new.log_rows[:], new.shift[:] = state.log_rows, state.shift
     if new.row.shape != state.row.shape or new.products.shape != state.products.shape:
-        return _rebuilt(new, told)  # so many actions can afford fewer columns
+        return _rebuilt(new)  # so many actions can afford fewer columns
     for name in ("centre", "inverse_scale", "axes", "spread", "pairs"):
         getattr(new, name)[:] = getattr(state, name)
     new = new._replace(near=state.near)
-    slot = int(state.counts[Counts.LIVE])
-    linear = (new.linear, state.linear, told.ridge)
-    product = (new.product, state.product, told.product_ridge)
-    for bank, old, ridge in (linear, product):
+    for bank, old in ((new.linear, state.linear), (new.product, state.product)):
         _copy_bank(bank, old, np.arange(old.slopes.shape[2]))
-        start_alike(bank, slot, new.like, actions)
-        invert(bank, slot, actions, ridge)
+    held = Held(new)
+    start_action(held, actions)
     if state.counts[Counts.STAGE]:
-        begin_build(new, told)
+        rebuild(held, False)
     return new
 
 

@@ -13,7 +13,9 @@ from dgtrees.bandit.checks import number, whole_number
 from dgtrees.bandit.mixed_checks import check_state
 from dgtrees.bandit.mixed_growth import with_action, with_features, with_room
 from dgtrees.bandit.mixed_pack import pack_arrays, unpack_arrays
+from dgtrees.bandit.mixed_successor import tend
 from dgtrees.tree import mixed_step
+from dgtrees.tree.by_reference import Held
 from dgtrees.tree.mixed_state import DECIDE, LEARN, Counts, Mixed, Told, make_mixed
 from dgtrees.tree.oblique import ObliqueTree
 
@@ -79,7 +81,7 @@ class MixedLearner:
         if half_life is not None and not 10.0 <= life < np.inf:
             raise ValueError(f"half_life must be at least 10 answers, got {half_life!r}")
         self.capacity = whole_number("capacity", capacity, 100, 10**9)
-        self._told = Told(
+        told = Told(
             ridge=3.0,
             product_ridge=10.0,
             bonus=_within("bonus", bonus, 0.0, 1e6),
@@ -88,7 +90,7 @@ class MixedLearner:
             half_life=life,
             notice_change=bool(notice_change),
         )
-        self._state = make_mixed(features, actions, self._room(features), self._told, seed)
+        self._held = Held(make_mixed(features, actions, self._room(features), told, seed))
 
     def _room(self, features: int, needed: int = 0) -> int:
         """Answers that the log has room for; doubles up to its largest size."""
@@ -97,6 +99,15 @@ class MixedLearner:
         while room < needed:
             room *= 2
         return min(room, most)
+
+    @property
+    def _state(self) -> Mixed:
+        state: Mixed = self._held.state
+        return state
+
+    @_state.setter
+    def _state(self, state: Mixed) -> None:
+        self._held = Held(state)
 
     @property
     def n_features(self) -> int:
@@ -121,25 +132,30 @@ class MixedLearner:
     def decide(self, x: np.ndarray, allowed: np.ndarray) -> tuple[int, np.ndarray]:
         """The action drawn for one row, and the probabilities of all actions."""
         _check_allowed(allowed)
-        action = mixed_step.decide(self._state, self._told, x, allowed)
+        mixed_step.score(self._held.table, x)
+        action = mixed_step.choose(self._held.table, allowed, True)
         return int(action), self._state.probabilities.copy()
 
     def probabilities(self, x: np.ndarray, allowed: np.ndarray) -> np.ndarray:
         """The probabilities with which `decide` would now draw, shape (actions,)."""
         _check_allowed(allowed)
-        mixed_step.probabilities(self._state, self._told, x, allowed)
+        mixed_step.score(self._held.table, x)
+        mixed_step.choose(self._held.table, allowed, False)
         return self._state.probabilities.copy()
 
     def learn(self, x: np.ndarray, action: int, reward: float, probability: float) -> None:
         """Take in the reward of an action that was drawn for a row."""
-        state = self._with_room(1)
-        mixed_step.learn(state, self._told, x, int(action), float(reward), float(probability))
+        self._make_room(1)
+        held = self._held
+        mixed_step.score(held.table, x)
+        if mixed_step.learn(held.table, x, int(action), float(reward), float(probability)):
+            tend(held)
 
     def expected(self, X: np.ndarray) -> np.ndarray:
         """Expected rewards without exploration, shape (rows, actions)."""
         rows = np.ascontiguousarray(X, dtype=np.float64)
         out = np.empty((len(rows), self.n_actions))
-        mixed_step.expected(self._state, self._told, rows, out)
+        mixed_step.expected(self._held.table, rows, out)
         return out
 
     def stream(
@@ -151,39 +167,37 @@ class MixedLearner:
         labels, order = np.asarray(y, dtype=np.int64), np.asarray(order, dtype=np.int64)
         allowed = np.ones(self.n_actions, dtype=bool)
         played = 0
-        while played < len(order):  # the log grows when it would grow answer by answer
-            state = self._with_room(1)
-            room = len(state.log_rows)
-            more = room - self.n_answers if self.n_answers < room else len(order)
-            part = slice(played, min(played + more, len(order)))
-            mixed_step.play(
-                state,
-                self._told,
+        while played < len(order):  # up to the next answer that brings more work, or needs room
+            self._make_room(1)
+            free = len(self._state.log_rows) - self.n_answers
+            end = min(played + free, len(order)) if free > 0 else len(order)
+            played = mixed_step.play(
+                self._held.table,
                 rows,
                 labels,
-                order[part],
+                order[:end],
+                played,
                 float(right),
                 float(wrong),
                 allowed,
-                losses[part],
+                losses,
             )
-            played = part.stop
+            tend(self._held)
         return losses
 
-    def _with_room(self, more: int) -> Mixed:
-        """The state, with room for more answers."""
+    def _make_room(self, more: int) -> None:
+        """Have room for more answers."""
         room = len(self._state.log_rows)
         if self.n_answers + more > room:
             larger = self._room(self.n_features, self.n_answers + more)
             if larger > room:
                 self._state = with_room(self._state, larger)
-        return self._state
 
     def add_features(self, count: int) -> None:
         """Append columns that were 0 so far."""
         count = whole_number("count", count, 0, 10**6)
         if count:
-            self._state = with_features(self._state, self._told, self.n_features + count)
+            self._state = with_features(self._state, self.n_features + count)
 
     def add_action(self, similar: np.ndarray | None) -> None:
         """Append an action; `similar` weighs the present ones that it starts from."""
@@ -191,7 +205,7 @@ class MixedLearner:
             raise ValueError(
                 f"similar must have one weight per action ({self.n_actions}), got {len(similar)}"
             )
-        self._state = with_action(self._state, self._told, similar)
+        self._state = with_action(self._state, similar)
 
     def remembered(self, most: int) -> np.ndarray:
         """Rows of the newest answers that count, at most so many, shape (rows, features)."""
@@ -208,7 +222,7 @@ class MixedLearner:
 
     def pack(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """JSON-able settings and plain arrays, of which `unpack` makes the same learner again."""
-        settings = self._told._asdict() | {"capacity": self.capacity}
+        settings = self._state.told._asdict() | {"capacity": self.capacity}
         return settings, pack_arrays(self._state)
 
     @classmethod
@@ -227,10 +241,12 @@ class MixedLearner:
             least_explore=told["least_explore"],
             capacity=learner.capacity,
         )
-        if made._told != Told(**told):
+        made_told = made._state.told
+        if made_told != Told(**told):
             raise ValueError(f"settings must be those of a mixed learner, got {settings}")
-        learner._told, learner._state = made._told, unpack_arrays(arrays)
-        check_state(learner._state, learner._told)
+        state = unpack_arrays(made_told, arrays)
+        check_state(state)
+        learner._state = state
         return learner
 
     def tree(self) -> ObliqueTree | None:

@@ -12,14 +12,15 @@ import numpy as np
 
 from dgtrees.bandit.mixed_checks import check_sizes
 from dgtrees.tree.least_squares import Bank
-from dgtrees.tree.mixed_state import Counts, Mixed
+from dgtrees.tree.mixed_state import Counts, Mixed, Told, make_scratch
 from dgtrees.tree.neighbours import NEAREST, Neighbours
 
 __all__ = ["pack_arrays", "unpack_arrays"]
 
 _GROUPS: dict[str, Any] = {"linear": Bank, "product": Bank, "near": Neighbours}
-_SCRATCH = {"scaled", "row", "products", "scores", "total", "probabilities"}
+_SCRATCH = set(make_scratch(1, 1, 1, 1))
 _SCRATCH |= {"linear.gain", "product.gain", "near.nearest", "near.distances"}
+_SCRATCH |= {"near.met", "near.searches"}
 _SLOTTED = {"centre", "inverse_scale", "axes", "spread", "pairs"}
 _ROOM = {"log_rows": 0, "log_actions": 0, "log_rewards": 0}
 _ROOM |= {f"near.{name}": 1 for name in ("rows", "norms", "actions", "rewards", "counts", "times")}
@@ -33,7 +34,7 @@ def _flat(state: Mixed) -> dict[str, np.ndarray]:
     for name, value in state._asdict().items():
         if name in _GROUPS:
             found |= {f"{name}.{part}": array for part, array in value._asdict().items()}
-        else:
+        elif name != "told":
             found[name] = value
     return found
 
@@ -62,7 +63,7 @@ def pack_arrays(state: Mixed) -> dict[str, np.ndarray]:
     return packed
 
 
-def unpack_arrays(packed: dict[str, np.ndarray]) -> Mixed:
+def unpack_arrays(told: Told, packed: dict[str, np.ndarray]) -> Mixed:
     """The state that was packed, with room and scratch as it had them."""
     room, nodes = (int(size) for size in packed[_SIZES])
     check_sizes(room, nodes, len(packed["log_rows"]))
@@ -86,20 +87,17 @@ def unpack_arrays(packed: dict[str, np.ndarray]) -> Mixed:
         found[name] = whole
     columns, actions = packed["shift"].shape[0], packed["linear.slopes"].shape[1]
     axes, width = packed["linear.slopes"].shape[2], packed["product.slopes"].shape[2]
+    found |= make_scratch(columns, actions, axes - 1, width - axes)
     found |= {
-        "scaled": np.zeros(columns),
-        "row": np.zeros(axes),
-        "products": np.zeros(width),
-        "scores": np.zeros((packed["stack"].shape[1], actions)),
-        "total": np.zeros(actions),
-        "probabilities": np.zeros(actions),
         "linear.gain": np.zeros(axes),
         "product.gain": np.zeros(width),
         "near.nearest": np.zeros(NEAREST, dtype=np.int64),
         "near.distances": np.zeros(NEAREST),
+        "near.met": np.zeros(room, dtype=np.int64),
+        "near.searches": np.zeros(1, dtype=np.int64),
     }
     groups = {
         name: kind(*(found.pop(f"{name}.{part}") for part in kind._fields))
         for name, kind in _GROUPS.items()
     }
-    return Mixed(**found, **groups)
+    return Mixed(told, **found, **groups)

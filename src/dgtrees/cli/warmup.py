@@ -87,6 +87,7 @@ def kinds() -> Iterator[Callable[[], Any]]:
     yield _sum_trees
     yield partial(_fit_classes, dgtrees.DGTBoostingClassifier(2, random_state=0))
     yield partial(_answer, dgtrees.DGTBandit(2, random_state=0))
+    yield _learn_wide_rows
     yield partial(_answer, dgtrees.DGTBandit(2, 2, "constant", random_state=0))
     yield partial(_answer, dgtrees.DGTContinuousBandit(0.0, 1.0, 2, random_state=0))
     baseline = ContextualBanditForest(2, n_trees=2, max_depth=2, warm_up=5, random_state=0)
@@ -169,6 +170,16 @@ def _answer(policy: Any) -> None:
         simulate(policy, array, y if finite else y.astype(float))
     if finite:
         policy.action_probabilities(X)
+
+
+def _learn_wide_rows() -> None:
+    """Rows whose products are chosen from, and rows that are turned to their axes."""
+    from dgtrees.bandit.mixed_policy import MixedPolicy
+
+    for columns in (30, 130):
+        policy = MixedPolicy(2)
+        for x in np.random.default_rng(0).normal(size=(_ROWS, columns)):
+            policy.learn(x, policy.decide(x), 0.5)
 
 
 def _decide_and_learn(policy: Any) -> None:

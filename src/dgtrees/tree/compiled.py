@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 __all__ = ["COUNTS", "FUNCTIONS", "folder", "njit"]
@@ -46,16 +47,36 @@ _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError, *_OUTDATED)
 
 
 def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable], Any]:
-    """`numba.njit`, with a cache that may be read-only or absent."""
+    """`numba.njit`, with a cache that may be read-only or absent.
+
+    A function is compiled once for numbers of a type, not again for each constant that is written
+    where it is called, and without Numba's wrapper for C.
+    """
 
     def compiled(function: Callable) -> Any:
+        options["no_cfunc_wrapper"] = True
         dispatcher = numba.njit(**options)(function)
+        if hasattr(dispatcher, "get_call_template"):  # a plain function with NUMBA_DISABLE_JIT
+            for_types = dispatcher.get_call_template
+            dispatcher.get_call_template = lambda args, kws: for_types(
+                tuple(_any_number(kind) for kind in args),
+                {name: _any_number(kind) for name, kind in kws.items()},
+            )
         if cache and hasattr(dispatcher, "_cache"):  # a plain function with NUMBA_DISABLE_JIT
             dispatcher._cache = _Kept(function)
             FUNCTIONS.append(dispatcher)
         return dispatcher
 
     return compiled
+
+
+def _any_number(kind: Any) -> Any:
+    """The type of a constant without its value, also in tuples."""
+    if isinstance(kind, (types.Tuple, types.UniTuple)):
+        return types.BaseTuple.from_types([_any_number(part) for part in kind.types])
+    if isinstance(kind, types.Literal) and isinstance(kind.literal_value, (bool, int)):
+        return types.unliteral(kind)
+    return kind
 
 
 def folder() -> str | None:

@@ -90,51 +90,31 @@ def _fold(builder: Any, lanes: Any) -> Any:
 _ZEROS = ir.Constant(ir.VectorType(ir.DoubleType(), LANES), [0.0] * LANES)
 
 
-@intrinsic
-def _lane_dots(_typing: Any, w: Any, w_starts: Any, x: Any, x_starts: Any, d: Any) -> Any:
-    """Dot products of d numbers of `w` and of `x`, as many side by side as there are starts.
+def _add_up(builder: Any, ws: list, xs: list, d: Any) -> list:
+    """Dot products of the d numbers at pairs of pointers, side by side.
 
     Written as LLVM vectors because the compiler may not reorder floating-point sums by itself,
     and a scalar loop is two to three times slower.
     """
-    _check_contiguous(w, x)
-    count = len(w_starts)
-    signature = types.UniTuple(types.float64, count)(w, w_starts, x, x_starts, types.intp)
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        d = args[4]
-        ws, xs = (
-            _first_elements(
-                context,
-                builder,
-                signature.args[k],
-                args[k],
-                cgutils.unpack_tuple(builder, args[k + 1], count),
+    def add(i: Any, sums: list, width: int) -> list:
+        return [
+            builder.fadd(
+                total,
+                builder.fmul(_load(builder, a, i, width), _load(builder, b, i, width)),
             )
-            for k in (0, 2)
-        )
+            for total, a, b in zip(sums, ws, xs, strict=True)
+        ]
 
-        def add(i: Any, sums: list, width: int) -> list:
-            return [
-                builder.fadd(
-                    total,
-                    builder.fmul(_load(builder, a, i, width), _load(builder, b, i, width)),
-                )
-                for total, a, b in zip(sums, ws, xs, strict=True)
-            ]
-
-        # fmul and fadd without fast-math flags: LLVM then neither fuses nor reorders them.
-        # The largest multiple of LANES that is not above d.
-        whole = builder.and_(d, ir.Constant(d.type, -LANES))
-        zero = ir.Constant(d.type, 0)
-        lanes = _loop(
-            builder, zero, whole, LANES, [_ZEROS] * count, lambda i, sums: add(i, sums, LANES)
-        )
-        totals = [_fold(builder, sums) for sums in lanes]
-        totals = _loop(builder, whole, d, 1, totals, lambda i, sums: add(i, sums, 1))
-        return context.make_tuple(builder, signature.return_type, totals)
-
-    return signature, codegen
+    # fmul and fadd without fast-math flags: LLVM then neither fuses nor reorders them.
+    # The largest multiple of LANES that is not above d.
+    whole = builder.and_(d, ir.Constant(d.type, -LANES))
+    zero = ir.Constant(d.type, 0)
+    lanes = _loop(
+        builder, zero, whole, LANES, [_ZEROS] * len(ws), lambda i, sums: add(i, sums, LANES)
+    )
+    totals = [_fold(builder, sums) for sums in lanes]
+    return _loop(builder, whole, d, 1, totals, lambda i, sums: add(i, sums, 1))
 
 
 def _check_contiguous(*arrays: Any) -> None:
@@ -143,19 +123,50 @@ def _check_contiguous(*arrays: Any) -> None:
             raise TypingError(f"dot products need contiguous arrays, got {array}")
 
 
-@njit(nogil=True, cache=True)
-def dot_at(w, w_start, x, x_start, d):
+# Intrinsics, which become part of the functions that call them: one function more for each pair of
+# types took longer to compile.
+
+
+def _dot_at(_typing: Any, w: Any, w_start: Any, x: Any, x_start: Any, d: Any) -> Any:
     """Dot product of the d numbers from w_start on in w and from x_start on in x."""
-    return _lane_dots(w, (w_start,), x, (x_start,), d)[0]  # type: ignore[call-arg, var-annotated]
+    _check_contiguous(w, x)
+    signature = types.float64(w, types.intp, x, types.intp, types.intp)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        ws = _first_elements(context, builder, signature.args[0], args[0], [args[1]])
+        xs = _first_elements(context, builder, signature.args[2], args[2], [args[3]])
+        return _add_up(builder, ws, xs, args[4])[0]
+
+    return signature, codegen
+
+
+def _four_dots(_typing: Any, w: Any, w_starts: Any, x: Any, x_starts: Any, d: Any) -> Any:
+    """Four of `dot_at` side by side, so that none waits for its own last sum."""
+    _check_contiguous(w, x)
+    places = types.UniTuple(types.intp, 4)
+    signature = types.UniTuple(types.float64, 4)(w, places, x, places, types.intp)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        ws, xs = (
+            _first_elements(
+                context,
+                builder,
+                signature.args[k],
+                args[k],
+                cgutils.unpack_tuple(builder, args[k + 1], 4),
+            )
+            for k in (0, 2)
+        )
+        return context.make_tuple(builder, signature.return_type, _add_up(builder, ws, xs, args[4]))
+
+    return signature, codegen
+
+
+dot_at: Any = intrinsic(_dot_at)
+four_dots: Any = intrinsic(_four_dots)
 
 
 @njit(nogil=True, cache=True)
 def dot(w, x):
     """Dot product of two contiguous vectors."""
     return dot_at(w, 0, x, 0, w.shape[0])
-
-
-@njit(nogil=True, cache=True)
-def four_dots(w, w_starts, x, x_starts, d):
-    """Four of `dot_at` side by side, so that none waits for its own last sum."""
-    return _lane_dots(w, w_starts, x, x_starts, d)  # type: ignore[call-arg, var-annotated]

@@ -23,13 +23,11 @@ from dgtrees.tree.dot import dot, dot_at
 __all__ = [
     "Bank",
     "accumulate",
-    "clear",
     "gain",
     "invert",
     "make_bank",
     "predict",
     "update",
-    "width",
 ]
 
 
@@ -53,23 +51,10 @@ def make_bank(actions: int, columns: int, ridge: float) -> Bank:
 
 
 @njit(nogil=True)
-def clear(bank, slot):
-    """Forget all sums of a slot."""
-    bank.sums[slot] = 0.0
-    bank.heard[slot] = 0.0
-
-
-@njit(nogil=True)
-def _place(matrices, slot, k):
-    """Where the matrix of an action starts in memory."""
-    return (slot * matrices.shape[1] + k) * matrices.shape[2] * matrices.shape[3]
-
-
-@njit(nogil=True)
 def _multiply(matrices, slot, k, x, out):
     """Bring the product of an action's symmetric matrix and x to `out`; x' times that."""
-    d = x.shape[0]
-    start, matrix = _place(matrices, slot, k), matrices[slot, k]
+    d, matrix = x.shape[0], matrices[slot, k]
+    start = (slot * matrices.shape[1] + k) * d * d
     for i in range(d):
         line, xi = matrix[i], x[i]
         for j in range(i):
@@ -80,14 +65,11 @@ def _multiply(matrices, slot, k, x, out):
 
 @njit(nogil=True)
 def gain(bank, slot, k, x):
-    """Bring inverse @ x to `bank.gain`; x' inverse x."""
+    """Bring inverse @ x to `bank.gain`; x' inverse x, the variance of action k's prediction for x.
+
+    That is where errors have deviation 1.
+    """
     return _multiply(bank.inverse, slot, k, x, bank.gain)
-
-
-@njit(nogil=True)
-def width(bank, slot, k, x):
-    """Standard error of action k's prediction for x where errors have deviation 1."""
-    return np.sqrt(gain(bank, slot, k, x))
 
 
 @njit(nogil=True)
@@ -131,12 +113,12 @@ def update(bank, slot, k, x, reward, weight):
             line[j] -= u * v[j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def invert(bank, slot, k, ridge):
     """Inverse and regressions of action k from its sums, by Cholesky's decomposition."""
     A, sums = bank.inverse[slot, k], bank.sums[slot, k]
     d = A.shape[0]
-    start = _place(bank.inverse, slot, k)
+    start = (slot * bank.inverse.shape[1] + k) * d * d
     for i in range(d):  # A = L, row by row
         for j in range(i + 1):
             s = sums[i, j] - dot_at(bank.inverse, start + i * d, bank.inverse, start + j * d, j)
@@ -144,7 +126,7 @@ def invert(bank, slot, k, ridge):
                 A[i, i] = np.sqrt(max(s + ridge, 1e-3 * ridge))
             else:
                 A[i, j] = s / A[j, j]
-    _invert_triangle(A)
+    _invert_triangle(A, bank.gain)
     for i in range(d):  # L^-1 ' L^-1, from the transposed triangle above the diagonal
         for j in range(i + 1):
             # Row i of the upper triangle holds column i of L^-1, from place i on.
@@ -156,17 +138,25 @@ def invert(bank, slot, k, ridge):
 
 
 @njit(nogil=True, error_model="numpy")
-def _invert_triangle(A):
-    """L^-1, transposed, to the upper triangle of A, whose lower one holds L; diagonal included."""
+def _invert_triangle(A, factor):
+    """L^-1 in place of L in the lower triangle of A, and transposed in the upper one."""
     d = A.shape[0]
     for i in range(d):
-        A[i, i] = 1.0 / A[i, i]
-        # Row i of L^-1 is -L_ii^-1 L_i,: L^-1 of the rows above; A[j, i] = L^-1[i, j].
+        line, diagonal = A[i], 1.0 / A[i, i]
         for j in range(i):
-            s = 0.0
-            for m in range(j, i):
-                s += A[i, m] * A[j, m]
-            A[j, i] = -s * A[i, i]
+            factor[j], line[j] = line[j], 0.0
+        # Row i of L^-1 is -L_ii^-1 L_i,: L^-1 of the rows above, added up row by row: numbers that
+        # lie side by side are added side by side.
+        for m in range(i):
+            share, above = factor[m], A[m]
+            for j in range(m + 1):
+                line[j] += share * above[j]
+        for j in range(i):
+            line[j] *= -diagonal
+        line[i] = diagonal
+    for i in range(d):
+        for j in range(i):
+            A[j, i] = A[i, j]
 
 
 @njit(nogil=True)

@@ -1,7 +1,8 @@
 """What a mixed learner is told and what it remembers: one tuple of numbers, one of arrays.
 
 Everything that depends on scales has two slots: one in use, and one in the making from the log,
-see `mixed_build`. Arrays are changed in place; only those that grow with the log are replaced.
+see `bandit.mixed_successor`. Arrays are changed in place; only those that grow with the log are
+replaced.
 """
 
 from __future__ import annotations
@@ -11,10 +12,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dgtrees.tree.by_reference import opener
 from dgtrees.tree.least_squares import Bank, make_bank
 from dgtrees.tree.neighbours import Neighbours, make_neighbours
 
-__all__ = ["Counts", "Mixed", "Rewards", "Told", "find_sizes", "make_mixed"]
+__all__ = [
+    "Counts",
+    "Mixed",
+    "Rewards",
+    "Scored",
+    "Told",
+    "find_sizes",
+    "make_mixed",
+    "make_scratch",
+    "open_mixed",
+]
 
 MEMBERS = 3
 """Linear regression, regression with products, neighbours."""
@@ -22,6 +34,12 @@ DECIDE, LEARN = 0, 1
 """Streams of random numbers: what is learnt does not depend on how often one asks."""
 GROUPS = 32
 """Actions are screened for products in at most so many groups."""
+LAST_STAGE = 4
+"""Of the work on a successor: inverting."""
+RENEW_EVERY = 256
+"""Answers after which the inverses of another action are computed anew."""
+LOOK_EVERY = 25
+"""Answers after which one looks again whether the world has changed."""
 
 _WIDEST = 128  # columns; beyond, rows are turned to their principal axes
 _AXES = 96
@@ -50,7 +68,7 @@ class _CountPlaces(NamedTuple):
     SEEN: int  # answers
     LIVE: int  # slot in use
     BUILT: int  # models made so far; 0 while there is none
-    STAGE: int  # of the work on a successor, see `mixed_build`
+    STAGE: int  # of the work on a successor, see `bandit.mixed_successor`
     POINTER: int  # number of the next answer that it learns from
     START: int  # answers when it was begun
     TAKEN: int  # answers of its sample looked at
@@ -70,16 +88,25 @@ class _RewardPlaces(NamedTuple):
     LARGEST: int
 
 
+class _ScoredPlaces(NamedTuple):
+    FOUND: int  # neighbours
+    KNOWN: int  # 1 if one of them is the row itself
+    VALID: int  # 1 until something is learnt, or other rows are scored
+
+
 # Tuples, not enumerations: compiled code takes their fields for constants.
 Counts = _CountPlaces(*range(len(_CountPlaces._fields)))
 """Places in `Mixed.counts`."""
 Rewards = _RewardPlaces(*range(len(_RewardPlaces._fields)))
 """Places in `Mixed.rewards_seen`."""
+Scored = _ScoredPlaces(*range(len(_ScoredPlaces._fields)))
+"""Places in `Mixed.scored`: what is known of the row that was scored last."""
 
 
 class Mixed(NamedTuple):
     """Everything a learner remembers; room, columns d, axes p, products m, actions K."""
 
+    told: Told
     log_rows: np.ndarray  # (room, d), float32, less `shift`
     log_actions: np.ndarray  # (room,)
     log_rewards: np.ndarray  # (room,)
@@ -108,6 +135,10 @@ class Mixed(NamedTuple):
     scores: np.ndarray  # (members, K)
     total: np.ndarray  # (K,)
     probabilities: np.ndarray  # (K,)
+    votes: np.ndarray  # (2, K)
+    stack_gain: np.ndarray  # (members,)
+    raw: np.ndarray  # (d,), the row that was scored last
+    scored: np.ndarray  # see `Scored`
 
 
 def find_sizes(features: int, actions: int) -> tuple[int, int]:
@@ -132,6 +163,7 @@ def make_mixed(features: int, actions: int, room: int, told: Told, seed: int) ->
     counts = np.zeros(len(Counts), dtype=np.int64)
     counts[Counts.NEXT] = 10
     return Mixed(
+        told=told,
         log_rows=np.zeros((room, features), dtype=np.float32),
         log_actions=np.zeros(room, dtype=np.int32),
         log_rewards=np.zeros(room),
@@ -154,16 +186,31 @@ def make_mixed(features: int, actions: int, room: int, told: Told, seed: int) ->
         found=np.zeros((groups, axes, axes)),
         noise=np.zeros((groups, axes, axes)),
         gathered=np.zeros((axes if turned else 0, features)),
-        scaled=np.zeros(features),
-        row=np.zeros(axes + 1),
-        products=np.zeros(axes + products + 1),
-        scores=np.zeros((MEMBERS, actions)),
-        total=np.zeros(actions),
-        probabilities=np.zeros(actions),
+        **make_scratch(features, actions, axes, products),
     )
+
+
+def make_scratch(features: int, actions: int, axes: int, products: int) -> dict[str, np.ndarray]:
+    """Arrays that hold nothing between an answer and the next decision."""
+    return {
+        "scaled": np.zeros(features),
+        "row": np.zeros(axes + 1),
+        "products": np.zeros(axes + products + 1),
+        "scores": np.zeros((MEMBERS, actions)),
+        "total": np.zeros(actions),
+        "probabilities": np.zeros(actions),
+        "votes": np.zeros((2, actions)),
+        "stack_gain": np.zeros(MEMBERS),
+        "raw": np.zeros(features),
+        "scored": np.zeros(len(Scored), dtype=np.int64),
+    }
 
 
 def _first_pairs(axes: int, products: int) -> np.ndarray:
     """Pairs of the leading columns: 0 0, 0 1, 1 1, 0 2, 1 2, 2 2, .."""
     second, first = np.tril_indices(axes)
     return np.stack([first, second], axis=1)[:products].astype(np.int64)
+
+
+open_mixed = opener(make_mixed(1, 1, 1, Told(1.0, 1.0, 0.0, 0.0, 0.0, 0.0, False), 0))
+"""The state behind a table, in compiled code."""

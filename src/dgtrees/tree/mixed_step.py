@@ -1,4 +1,4 @@
-"""Decide and learn: what a mixed learner does for one row, and for a stream of them.
+"""Score, choose and learn: what a mixed learner does for one row, and for a stream of them.
 
 Three members predict the reward of every action: a ridge regression on the columns, one with
 products of columns, and the linear one corrected by the nearest kept answers. Their predictions are
@@ -8,6 +8,10 @@ decays.
 
 Rewards may have any scale: predictions are drawn towards the mean reward of uniform draws, the
 bonus is in deviations of the reward, and predictions are cut near the smallest and the largest.
+
+Python puts a decision together from `score` and `choose`, and an answer from `score` and `learn`:
+functions that are compiled by themselves compile once, and those that they were part of, twice. All
+work that not every answer brings is Python's to call, see `bandit.mixed_successor`.
 """
 
 from __future__ import annotations
@@ -16,34 +20,42 @@ import numpy as np
 
 from dgtrees.tree.compiled import njit
 from dgtrees.tree.exploration import sample_action
-from dgtrees.tree.least_squares import invert, predict, width
-from dgtrees.tree.mixed_build import begin_build, build_some, feed
-from dgtrees.tree.mixed_change import notice_change
+from dgtrees.tree.least_squares import gain, predict
 from dgtrees.tree.mixed_rows import load, multiply, transform
-from dgtrees.tree.mixed_state import DECIDE, MEMBERS, Counts, Rewards
+from dgtrees.tree.mixed_state import (
+    DECIDE,
+    LOOK_EVERY,
+    MEMBERS,
+    RENEW_EVERY,
+    Counts,
+    Rewards,
+    Scored,
+    open_mixed,
+)
+from dgtrees.tree.mixed_sums import feed
 from dgtrees.tree.neighbours import SAME, find
 from dgtrees.tree.random_numbers import draw_uniform
 
-__all__ = ["decide", "expected", "learn", "play", "probabilities"]
+__all__ = ["choose", "expected", "learn", "play", "score"]
 
 _SEEN, _LIVE, _BUILT, _STAGE = Counts.SEEN, Counts.LIVE, Counts.BUILT, Counts.STAGE
 _LOW, _NEXT = Counts.LOW, Counts.NEXT
 _WEIGHT, _WEIGHTED, _OFFSET = Rewards.WEIGHT, Rewards.WEIGHTED, Rewards.OFFSET
 _MEAN, _SQUARE = Rewards.MEAN, Rewards.SQUARE
 _SMALLEST, _LARGEST = Rewards.SMALLEST, Rewards.LARGEST
+_FOUND, _KNOWN, _VALID = Scored.FOUND, Scored.KNOWN, Scored.VALID
 
 _RECENT = 1000.0  # answers that mean and deviation of the reward look back over
 _HEAVIEST = 1e6  # an answer counts 1 / probability in the mean of uniform draws, but no more
-_SETTLED = 5000  # answers after which scales and products change little
-_RENEWAL = 256  # answers after which the inverses of another action are computed anew
 
 
 @njit(nogil=True, error_model="numpy")
-def _correct(state, told, slot, found):
+def _correct(state, slot, found):
     """The linear member's scores, drawn towards the rewards of the neighbours."""
-    near, scores = state.near, state.scores
+    near, scores, votes, told = state.near, state.scores, state.votes, state.told
     actions = scores.shape[1]
-    weights, sums = np.zeros(actions), np.zeros(actions)
+    for k in range(actions):
+        votes[0, k] = votes[1, k] = 0.0
     if found:
         farthest = near.distances[found - 1] + 1e-9
         for q in range(found):
@@ -53,47 +65,61 @@ def _correct(state, told, slot, found):
             weight = closeness * closeness * min(near.counts[slot, i], told.most)
             if told.half_life > 0.0:
                 weight *= 2.0 ** ((near.times[slot, i] - state.counts[_SEEN]) / told.half_life)
-            weights[k] += weight
-            sums[k] += weight * (near.rewards[slot, i] - scores[0, k])
+            votes[0, k] += weight
+            votes[1, k] += weight * (near.rewards[slot, i] - scores[0, k])
     for k in range(actions):
-        scores[2, k] = scores[0, k] + sums[k] / (weights[k] + told.prior)
+        scores[2, k] = scores[0, k] + votes[1, k] / (votes[0, k] + told.prior)
 
 
-@njit(nogil=True)
-def _score(state, told):
-    """Predictions of all members for the row in `state.scaled`, and their stacked total.
+@njit(nogil=True, cache=True)
+def score(table, x):
+    """Predictions of all members for a raw row, and their stacked total.
 
-    Returns how many neighbours there are, and whether one is the row itself.
+    How many neighbours there are, and whether one is the row itself, is left in `state.scored`. The
+    row that was scored last is not scored again, unless something was learnt since.
     """
+    state = open_mixed(table)
+    same = state.scored[_VALID] == 1
+    for j in range(x.shape[0]):
+        same = same and state.raw[j] == x[j]
+        state.raw[j] = x[j]
+    if same:
+        return
     slot, seen = state.counts[_LIVE], state.rewards_seen
-    offset = seen[_OFFSET]
-    transform(state, slot, told.clip)
+    offset, actions = seen[_OFFSET], state.total.shape[0]
+    load(state, x)
+    transform(state, slot)
     multiply(state, slot)
-    for k in range(state.total.shape[0]):
+    for k in range(actions):
         state.scores[0, k] = predict(state.linear, slot, k, state.row, offset)
         state.scores[1, k] = predict(state.product, slot, k, state.products, offset)
-    columns = state.row.shape[0] - 1
-    found = find(state.near, slot, state.row[:columns])
-    _correct(state, told, slot, found)
+    found = find(state.near, slot, state.row)
+    _correct(state, slot, found)
     # Rows that came before are remembered, which says nothing about what neighbours know of others.
     known = 1 if found and state.near.distances[0] <= SAME else 0
     reach = 0.5 * (seen[_LARGEST] - seen[_SMALLEST])
-    for k in range(state.total.shape[0]):
+    low, high = seen[_SMALLEST] - reach, seen[_LARGEST] + reach
+    for k in range(actions):
         total = offset
         for e in range(MEMBERS):
-            score = min(max(state.scores[e, k], seen[_SMALLEST] - reach), seen[_LARGEST] + reach)
-            state.scores[e, k] = score - offset
-            total += state.stack[known, e] * (score - offset)
+            part = min(max(state.scores[e, k], low), high) - offset
+            state.scores[e, k] = part
+            total += state.stack[known, e] * part
         state.total[k] = total
-    return found, known
+    state.scored[_FOUND] = found
+    state.scored[_KNOWN] = known
+    state.scored[_VALID] = 1
 
 
-@njit(nogil=True, error_model="numpy")
-def _share(state, told, allowed):
-    """Probabilities of all actions for the row in `state.scaled`; what `_score` found."""
-    found, known = _score(state, told)
+@njit(nogil=True, cache=True, error_model="numpy")
+def choose(table, allowed, draw):
+    """Bring the probabilities for the row that was scored to `state.probabilities`.
+
+    The action drawn by them, or -1 if none is to be drawn.
+    """
+    state = open_mixed(table)
     counts, total, chances = state.counts, state.total, state.probabilities
-    actions = total.shape[0]
+    told, actions, slot = state.told, total.shape[0], counts[_LIVE]
     # While all rewards are equal, what is unknown decides alone, and not the order of actions.
     variance = state.rewards_seen[_SQUARE]
     deviation = np.sqrt(variance) if variance > 0.0 else 1.0
@@ -101,7 +127,8 @@ def _share(state, told, allowed):
     for k in range(actions):
         if allowed[k]:
             many += 1
-            credit = told.bonus * deviation * width(state.linear, counts[_LIVE], k, state.row)
+            width = np.sqrt(gain(state.linear, slot, k, state.row))
+            credit = told.bonus * deviation * width
             if best < 0 or total[k] + credit > highest:
                 best, highest = k, total[k] + credit
     share = 1.0
@@ -111,7 +138,9 @@ def _share(state, told, allowed):
     for k in range(actions):
         chances[k] = share / many if allowed[k] else 0.0
     chances[best] += 1.0 - share
-    return found, known
+    if draw:
+        return sample_action(chances, draw_uniform(state.random, DECIDE))
+    return -1
 
 
 @njit(nogil=True)
@@ -133,119 +162,84 @@ def _learn_rewards(state, reward, probability):
 
 
 @njit(nogil=True, error_model="numpy")
-def _learn_stack(state, told, known, action, reward):
+def _learn_stack(state, known, action, reward):
     """Least squares of the reward on the members' predictions, in deviations of the reward."""
-    deviation = np.sqrt(state.rewards_seen[_SQUARE])
+    deviation, memory = np.sqrt(state.rewards_seen[_SQUARE]), state.told.stack_memory
     if deviation <= 0.0:
         return
-    stack, inverse = state.stack[known], state.stack_inverse[known]
-    scores, v = np.empty(MEMBERS), np.zeros(MEMBERS)
+    stack, inverse, v = state.stack, state.stack_inverse, state.stack_gain
     missed, q = (reward - state.rewards_seen[_OFFSET]) / deviation, 0.0
     for e in range(MEMBERS):
-        scores[e] = state.scores[e, action] / deviation
-        missed -= stack[e] * scores[e]
+        missed -= stack[known, e] * (state.scores[e, action] / deviation)
     for e in range(MEMBERS):
+        v[e] = 0.0
         for other in range(MEMBERS):
-            v[e] += inverse[e, other] * scores[other]
-        q += v[e] * scores[e]
+            v[e] += inverse[known, e, other] * (state.scores[other, action] / deviation)
+        q += v[e] * (state.scores[e, action] / deviation)
     largest = 0.0
     for e in range(MEMBERS):
-        stack[e] += missed * v[e] / (told.stack_memory + q)
+        stack[known, e] += missed * v[e] / (memory + q)
         for other in range(MEMBERS):
-            change = v[e] * v[other] / (told.stack_memory + q)
-            inverse[e, other] = (inverse[e, other] - change) / told.stack_memory
-        largest = max(largest, inverse[e, e])
+            change = v[e] * v[other] / (memory + q)
+            inverse[known, e, other] = (inverse[known, e, other] - change) / memory
+        largest = max(largest, inverse[known, e, e])
     if largest > 1.0:  # what is forgotten must not leave the weights free to run away
         for e in range(MEMBERS):
             for other in range(MEMBERS):
-                inverse[e, other] /= largest
+                inverse[known, e, other] /= largest
 
 
-@njit(nogil=True)
-def _learn(state, told, x, action, reward, probability, found, known):
-    """Learn from an answer whose row has just been scored, with these neighbours."""
-    counts = state.counts
-    number, slot = counts[_SEEN], counts[_LIVE]
+@njit(nogil=True, cache=True)
+def learn(table, x, action, reward, probability):
+    """Learn from an answer whose row was scored; whether there is more to do than that."""
+    state = open_mixed(table)
+    counts, scored = state.counts, state.scored
+    number = counts[_SEEN]
     if number == 0:
-        state.shift[:] = x
+        for j in range(x.shape[0]):
+            state.shift[j] = x[j]
     place = number % state.log_rows.shape[0]
     for j in range(x.shape[0]):
         state.log_rows[place, j] = np.float32(x[j] - state.shift[j])
     state.log_actions[place] = action
     state.log_rewards[place] = reward
     if counts[_BUILT]:
-        _learn_stack(state, told, known, action, reward)
-        feed(state, told, slot, found, action, reward, number, True)
+        _learn_stack(state, scored[_KNOWN], action, reward)
+        feed(state, counts[_LIVE], scored[_FOUND], action, reward, number, True)
     _learn_rewards(state, reward, probability)
     counts[_SEEN] = number + 1
-    if counts[_STAGE]:
-        build_some(state, told)
-    elif counts[_SEEN] >= counts[_NEXT]:
-        # A log that has gone round knows less than the sums in use.
-        if told.half_life > 0.0 or counts[_SEEN] - counts[_LOW] <= state.log_rows.shape[0]:
-            begin_build(state, told)
-        _plan_next(state, told)
-    elif counts[_BUILT] and number % _RENEWAL == 0:
-        k = number // _RENEWAL % state.total.shape[0]
-        invert(state.linear, slot, k, told.ridge)
-        invert(state.product, slot, k, told.product_ridge)
-    if told.notice_change and notice_change(state):
-        begin_build(state, told)
-        _plan_next(state, told)
-
-
-@njit(nogil=True)
-def _plan_next(state, told):
-    """When to begin the next successor: as answers have doubled, later on quadrupled."""
-    counts = state.counts
-    age = counts[_SEEN] - counts[_LOW]
-    counts[_NEXT] = counts[_SEEN] + (age if age < _SETTLED else 3 * age)
-    if told.half_life > 0.0:
-        counts[_NEXT] = counts[_SEEN] + max(16, min(age, int(told.half_life)))
+    scored[_VALID] = 0
+    return (
+        counts[_STAGE] != 0
+        or counts[_SEEN] >= counts[_NEXT]
+        or number % RENEW_EVERY == 0
+        or counts[_SEEN] % LOOK_EVERY == 0
+    )
 
 
 @njit(nogil=True, cache=True)
-def probabilities(state, told, x, allowed):
-    """Bring the probabilities with which an action would be drawn to `state.probabilities`."""
-    load(state, x)
-    _share(state, told, allowed)
-
-
-@njit(nogil=True, cache=True)
-def decide(state, told, x, allowed):
-    """The action drawn for a raw row; the probabilities are in `state.probabilities`."""
-    load(state, x)
-    _share(state, told, allowed)
-    return sample_action(state.probabilities, draw_uniform(state.random, DECIDE))
-
-
-@njit(nogil=True, cache=True)
-def learn(state, told, x, action, reward, probability):
-    """Learn from one answered query."""
-    load(state, x)
-    found, known = _score(state, told)
-    _learn(state, told, x, action, reward, probability, found, known)
-
-
-@njit(nogil=True, cache=True)
-def expected(state, told, X, out):
+def expected(table, X, out):
     """Expected rewards of all actions for raw rows."""
+    state = open_mixed(table)
     for i in range(X.shape[0]):
-        load(state, X[i])
-        _score(state, told)
-        out[i] = state.total
+        score(table, X[i])
+        for k in range(out.shape[1]):
+            out[i, k] = state.total[k]
 
 
 @njit(nogil=True, cache=True)
-def play(state, told, X, y, order, right, wrong, allowed, losses):
-    """Decide and learn for labelled rows in order; the loss is 1 unless the action is the label."""
-    for i in range(order.shape[0]):
+def play(table, X, y, order, first, right, wrong, allowed, losses):
+    """Decide and learn for labelled rows in order, until there is more to do than that.
+
+    The loss is 1 unless the action is the label. Returns how many rows were played.
+    """
+    state = open_mixed(table)
+    for i in range(first, order.shape[0]):
         x = X[order[i]]
-        load(state, x)
-        found, known = _share(state, told, allowed)
-        action = sample_action(state.probabilities, draw_uniform(state.random, DECIDE))
+        score(table, x)
+        action = choose(table, allowed, True)
         hit = action == y[order[i]]
-        probability = state.probabilities[action]
-        reward = right if hit else wrong
-        _learn(state, told, x, action, reward, probability, found, known)
         losses[i] = 0.0 if hit else 1.0
+        if learn(table, x, action, right if hit else wrong, state.probabilities[action]):
+            return i + 1
+    return order.shape[0]

@@ -64,6 +64,8 @@ class Neighbours(NamedTuple):
     grown: np.ndarray  # (2, trees), nodes in use
     nearest: np.ndarray  # (NEAREST,), scratch: places, from near to far
     distances: np.ndarray  # (NEAREST,), scratch: squared
+    met: np.ndarray  # (room,), scratch: the search that came across an answer last
+    searches: np.ndarray  # (1,), scratch
 
 
 def make_neighbours(room: int, columns: int) -> Neighbours:
@@ -86,11 +88,12 @@ def make_neighbours(room: int, columns: int) -> Neighbours:
         grown=np.ones((2, TREES), dtype=np.int64),
         nearest=np.zeros(NEAREST, dtype=np.int64),
         distances=np.zeros(NEAREST),
+        met=np.zeros(room, dtype=np.int64),
+        searches=np.zeros(1, dtype=np.int64),
     )
 
 
-@njit(nogil=True)
-def empty(store, slot):
+def empty(store: Neighbours, slot: int) -> None:
     """Forget all answers of a slot."""
     store.counters[slot] = 0
     for tree in range(store.grown.shape[1]):
@@ -123,12 +126,17 @@ def _distance(store, slot, i, z, place, norm):
 @njit(nogil=True)
 def find(store, slot, z):
     """Bring the nearest answers of a row to `store.nearest`, from near to far; how many."""
-    norm = dot_at(z, 0, z, 0, z.shape[0])
-    found = 0
+    columns = store.rows.shape[2]
+    norm = dot_at(z, 0, z, 0, columns)
+    store.searches[0] += 1
+    found, search = 0, store.searches[0]
     for tree in range(store.fill.shape[1]):
         leaf = _route(store, slot, tree, z, 0)
         for m in range(store.fill[slot, tree, leaf]):
             i = store.members[slot, tree, leaf, m]
+            if store.met[i] == search:  # in the leaf of another tree
+                continue
+            store.met[i] = search
             s = _distance(store, slot, i, z, 0, norm)
             if found < store.nearest.shape[0] or s < store.distances[-1]:
                 found = _keep(store, i, s, found)
@@ -166,17 +174,17 @@ def insert(store, slot, z, found, action, reward, time, random, stream):
             store.rewards[slot, i] += share * (reward - store.rewards[slot, i])
             store.times[slot, i] = time
             return
-    room = store.rows.shape[1]
+    room, columns = store.rows.shape[1], store.rows.shape[2]
     place = store.counters[slot, _NEXT]
     store.counters[slot, _NEXT] = (place + 1) % room
     if store.counters[slot, _KEPT] == room:
         _remove(store, slot, place)
     else:
         store.counters[slot, _KEPT] += 1
-    for j in range(z.shape[0]):
+    for j in range(columns):
         store.rows[slot, place, j] = z[j]
-    start = (slot * room + place) * z.shape[0]
-    store.norms[slot, place] = dot_at(store.rows, start, store.rows, start, z.shape[0])
+    start = (slot * room + place) * columns
+    store.norms[slot, place] = dot_at(store.rows, start, store.rows, start, columns)
     store.actions[slot, place] = action
     store.rewards[slot, place] = reward
     store.counts[slot, place] = 1
@@ -239,7 +247,7 @@ def _split(store, slot, tree, leaf, random, stream):
     for m in range(store.members.shape[3]):
         start = (slot * room + members[m]) * columns
         along[m] = dot_at(store.directions, base, store.rows, start, columns)
-    ranked = np.sort(along)
+    ranked = _sort(along)
     middle = store.members.shape[3] // 2
     cut = 0.5 * (ranked[middle - 1] + ranked[middle])
     if not ranked[middle - 1] < cut <= ranked[middle]:  # ties across the middle
@@ -252,6 +260,19 @@ def _split(store, slot, tree, leaf, random, stream):
             return False
     _share_out(store, slot, tree, leaf, new, along, cut)
     return True
+
+
+@njit(nogil=True)
+def _sort(values):
+    """A sorted copy of a few numbers; NumPy's sorting takes seconds to compile."""
+    out = np.empty(values.shape[0])
+    for m in range(values.shape[0]):
+        place = m
+        while place > 0 and out[place - 1] > values[m]:
+            out[place] = out[place - 1]
+            place -= 1
+        out[place] = values[m]
+    return out
 
 
 @njit(nogil=True)
