@@ -89,7 +89,8 @@ class UnlabelledEstimator(TransformerMixin, UnlabelledParameters, TreeEstimator)
         rows, _, mass, _ = merge_repeated(encoded / scale, none, weight)
         leaves = self._leaves_for(len(rows), len(weight))
         with one_thread(), quiet():
-            means = KMeans(leaves, n_init=10, random_state=seed).fit(rows, sample_weight=mass)
+            tries = 1 if rank else 10  # leaves with directions only begin at the centres
+            means = KMeans(leaves, n_init=tries, random_state=seed).fit(rows, sample_weight=mass)
             found = fit_unlabelled(
                 rows,
                 mass,

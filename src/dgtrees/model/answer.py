@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import softmax
 
 from dgtrees.errors import StateError
+from dgtrees.model.text import short_number
 from dgtrees.schema import shown
 
 __all__ = ["Actions", "Answer", "Classes", "Clusters", "Values", "answer_from"]
@@ -334,7 +335,7 @@ class Clusters:
             if short:
                 said.append(f"{away[columns[0]]:+.1f} sd {names[columns[0]]}" if columns else "")
                 continue
-            parts = [f"{names[j]} {center[j]:.3g} ({away[j]:+.1f} sd)" for j in columns]
+            parts = [f"{names[j]} {short_number(center[j])} ({away[j]:+.1f} sd)" for j in columns]
             said.append(f"cluster {k}: {', '.join(parts)}" if parts else f"cluster {k}")
         return said
 
