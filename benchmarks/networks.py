@@ -1,6 +1,7 @@
 """A small convolutional stem with one hard tree on top, and with a linear layer in its place.
 
     DGTREES_DATA=... python -m benchmarks.networks mnist --seeds 0 1 2 --test --keep folder/
+    python -m benchmarks.networks mnist --draw folder/ --picture docs/comparison/mnist-nodes.png
     python -m benchmarks.networks digits --heads tree linear --seeds 0 1 2 3 4 --test
 
 While a tree is trained, a linear layer beside it teaches the stem as well; it is left out of the
@@ -24,6 +25,8 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from torch import Tensor, nn
 
+import dgtrees
+from dgtrees.model.plot import plot_node_examples
 from dgtrees.nn import TrainableTree, fit_network
 from dgtrees.paper import catalog
 
@@ -215,6 +218,22 @@ def _tell(epoch: int, epochs: int, metrics: dict[str, float]) -> None:
         print(f"epoch {epoch} of {epochs}: loss {metrics['loss']:.4f}", flush=True)
 
 
+def draw(data: str, seed: int, folder: Path, path: Path) -> None:
+    """What the upper nodes of a network that was kept see, by rows of the training part."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    (X, _), _ = load(data, seed, test=False)
+    stem = make_stem(SETTINGS[data])
+    stem.load_state_dict(torch.load(folder / f"stem-{seed}.pt", weights_only=True))
+    stem.eval()
+    with torch.no_grad():
+        parts = stem(X[:2000]).numpy()
+    model = dgtrees.load(folder / f"tree-{seed}.dgt")
+    ax = plot_node_examples(model, parts, X[:2000, 0].numpy(), each=7)
+    ax.figure.savefig(path, dpi=100)
+
+
 def record(found: dict) -> None:
     """Add a line to the results."""
     begun = RESULTS.exists()
@@ -233,8 +252,13 @@ def main() -> None:
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--test", action="store_true", help="judge by test rows: once, at the end")
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--draw", type=Path, help="a folder that --keep has filled")
+    parser.add_argument("--picture", type=Path, default=Path("nodes.png"))
     told = parser.parse_args()
     torch.set_num_threads(1)
+    if told.draw:
+        draw(told.data, told.seeds[0], told.draw, told.picture)
+        return
     accuracies: dict[str, list[float]] = {head: [] for head in told.heads}
     for seed in told.seeds:
         for head in told.heads:

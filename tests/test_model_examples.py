@@ -41,7 +41,8 @@ def test_lines_are_nodes_and_images_lie_in_the_order_of_their_margins():
         [], [1, 6, 2],  # all of them have a positive x1
         [0, 3, 5], [],
     ]  # fmt: skip
-    assert [text.get_text().strip() for text in ax.texts] == ["no", "yes", "0", "1", "2"]
+    said = [text.get_text() for text in ax.texts]
+    assert said == ["no", "yes", "0\n4 | 3", "1\n0 | 4", "2\n3 | 0"]
     assert len(plot_node_examples(tree(), X, images, max_depth=1).child_axes) == 2
 
 

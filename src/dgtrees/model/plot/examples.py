@@ -15,7 +15,7 @@ __all__ = ["plot_node_examples"]
 
 _HEAD = 0.5  # of a line, for the words above the images
 _EDGE = 0.1  # of an image, at the right
-_GAP = 0.6  # of an image, between the sides and beside the numbers
+_GAP = 0.8  # of an image, between the sides, and half of what the numbers have
 
 
 def plot_node_examples(
@@ -32,7 +32,8 @@ def plot_node_examples(
     For trees whose columns say little by themselves, such as what a network makes of an image. A
     line is a node: on the left, images that go to the orange branch (no), on the right those that
     go to the blue one (yes). The outermost are those of which the node is surest, the innermost
-    those of which it is least sure, and the others lie evenly between.
+    those of which it is least sure, and the others lie evenly between. Below a node's number is how
+    many rows go to either side.
 
     Parameters
     ----------
@@ -79,12 +80,10 @@ def plot_node_examples(
         ax.text(x, 0.25 * tall, word, color=color, weight="bold", fontsize=9, ha="center")
     for i, (node, reached, margins) in enumerate(lines):
         top = (_HEAD + 1.12 * i) * tall
-        text = f"{node} "
-        ax.text(
-            2 * _GAP - 0.1, top + tall / 2, text, fontsize=8, color=GREY, ha="right", va="center"
-        )
         order = np.argsort(margins, kind="stable")
         right = margins[order] >= 0
+        text = f"{node}\n{(~right).sum():,} | {right.sum():,}"
+        ax.text(_GAP, top + tall / 2, text, fontsize=7, color=GREY, ha="center", va="center")
         sides = (
             (_spread(order[~right], each), 2 * _GAP, NO),
             (_spread(order[right], each), middle + _GAP / 2, YES),
