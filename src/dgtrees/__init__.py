@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dgtrees.errors import DGTreesError
     from dgtrees.estimators import (
         DGTAutoencoder,
+        DGTBagClassifier,
         DGTBoostingClassifier,
         DGTBoostingRegressor,
         DGTClassifier,
@@ -44,6 +45,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "BanditRecipe": "dgtrees.bandit",
     "DGTAutoencoder": "dgtrees.estimators",
+    "DGTBagClassifier": "dgtrees.estimators",
     "DGTBandit": "dgtrees.bandit",
     "DGTBoostingClassifier": "dgtrees.estimators",
     "DGTBoostingRegressor": "dgtrees.estimators",
@@ -73,6 +75,7 @@ _HOMES = {
     "fit_shards": "dgtrees.cluster.shards",
 }
 _KINDS = (
+    "DGTBagClassifier",
     "DGTClassifier",
     "DGTRegressor",
     "DGTForestClassifier",
@@ -93,6 +96,7 @@ _KINDS = (
 __all__ = [
     "BanditRecipe",
     "DGTAutoencoder",
+    "DGTBagClassifier",
     "DGTBandit",
     "DGTBoostingClassifier",
     "DGTBoostingRegressor",

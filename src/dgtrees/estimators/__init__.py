@@ -1,6 +1,7 @@
 """scikit-learn estimators."""
 
 from dgtrees.estimators.autoencoder import DGTAutoencoder
+from dgtrees.estimators.bag_classifier import DGTBagClassifier
 from dgtrees.estimators.bagged_forests import DGTForestClassifier, DGTForestRegressor
 from dgtrees.estimators.boosted import DGTBoostingClassifier, DGTBoostingRegressor
 from dgtrees.estimators.classifier import DGTClassifier
@@ -13,6 +14,7 @@ from dgtrees.estimators.self_training import (
 
 __all__ = [
     "DGTAutoencoder",
+    "DGTBagClassifier",
     "DGTBoostingClassifier",
     "DGTBoostingRegressor",
     "DGTClassifier",

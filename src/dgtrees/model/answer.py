@@ -20,6 +20,7 @@ from scipy.special import softmax
 from dgtrees.errors import StateError
 from dgtrees.model.text import short_number
 from dgtrees.schema import shown
+from dgtrees.tables.bags import Bags
 
 __all__ = ["Actions", "Answer", "Classes", "Clusters", "Values", "answer_from"]
 
@@ -53,12 +54,15 @@ class Classes:
         Whether outputs are shares, and not scores.
     exponent : float
         Powers of shares by it, divided by their sum, are probabilities.
+    pooling : {"sum", "max", "mean"}, optional
+        How the odds of rows make those of a bag, where bags were labelled (`tables.bags`).
     """
 
     labels: np.ndarray
     factors: np.ndarray | None = None
     shares: bool = False
     exponent: float = 1.0
+    pooling: str | None = None
 
     bounds: ClassVar[Bounds | None] = None
     logarithms: ClassVar[bool] = False
@@ -118,6 +122,16 @@ class Classes:
         powers = (shares / shares.max(axis=-1, keepdims=True)) ** self.exponent
         return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
+    def of_bags(self, outputs: np.ndarray, bags: Bags) -> np.ndarray:
+        """Outputs (bags, 2) of bags, from those of their rows."""
+        if self.pooling is None:
+            raise TypeError(
+                "bags must be left out where no bags were labelled in training, got some: "
+                "predict rows, or fit a DGTBagClassifier"
+            )
+        scores = bags.pool(outputs[:, 1] - outputs[:, 0], self.pooling)
+        return np.stack([np.zeros_like(scores), scores], axis=1)
+
     def to_header(self) -> dict[str, Any]:
         """Fields of a model file."""
         if self.labels.dtype.kind not in _LABELS:
@@ -126,8 +140,9 @@ class Classes:
             )
         factors = {} if self.factors is None else {"class_factors": self.factors.tolist()}
         sharp = {} if self.exponent == 1.0 else {"exponent": self.exponent}
+        pooled = {} if self.pooling is None else {"pooling": self.pooling}
         labels = {"classes": self.labels.tolist(), "classes_dtype": self.labels.dtype.str}
-        return {**labels, **factors, **sharp}
+        return {**labels, **factors, **sharp, **pooled}
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> Classes:
@@ -152,7 +167,10 @@ class Classes:
         exponent = float(header.get("exponent", 1.0))
         if exponent != 1.0 and not shares:
             raise ValueError(f"exponent must be 1 where trees do not give shares, got {exponent}")
-        return cls(np.array(labels, dtype=np.dtype(dtype)), known, shares, exponent)
+        pooling = header.get("pooling")
+        if pooling is not None and len(labels) != 2:
+            raise ValueError(f"classes of bags must be 2, got {shown(labels)}")
+        return cls(np.array(labels, dtype=np.dtype(dtype)), known, shares, exponent, pooling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +193,7 @@ class Values:
     logarithms: bool = False
 
     labels: ClassVar[None] = None
+    pooling: ClassVar[None] = None
     names: ClassVar[None] = None
     emphasis: ClassVar[None] = None
     weighing: ClassVar[None] = None
@@ -238,6 +257,7 @@ class Actions:
     bounds: ClassVar[Bounds | None] = None
     logarithms: ClassVar[bool] = False
     names: ClassVar[None] = None
+    pooling: ClassVar[None] = None
     emphasis: ClassVar[None] = None
     weighing: ClassVar[None] = None
     exponent: ClassVar[float] = 1.0

@@ -55,6 +55,13 @@ _BESIDE = """\
                 *to++ = $number;
 """
 
+_DISTANCE = """\
+            if (@_distant[i]) {
+                double away = ($number) - @_center[i];
+                *to++ = away < 0.0 ? -away : away;
+            }
+"""
+
 _DATE = """\
 /* The largest whole number that is at most a / b. */
 static double @_quotient(double a, double b)
@@ -101,7 +108,7 @@ static const double *@_encoded(const double *x, double *room)
         int missing = x[i] != x[i];
         if (@_kind[i] == 0) {
 $beside            *to++ = $last;
-            if (@_indicator[i])
+$distance            if (@_indicator[i])
                 *to++ = missing;
         } else if (@_kind[i] == 1) {
             int known = !missing && x[i] >= 0.0 && x[i] < @_categories[i];
@@ -138,7 +145,7 @@ READ_CATEGORY = """\
 
 def does_with_less(columns: Sequence[Column]) -> bool:
     """Whether these are numbers that are only to be filled."""
-    changed = any(column.indicator or column.reach or column.bent for column in columns)
+    changed = any(c.indicator or c.reach or c.bent or c.from_center for c in columns)
     return not changed and all(column.kind == NUMBER for column in columns)
 
 
@@ -148,11 +155,12 @@ def encoder_code(columns: Sequence[Column]) -> str:
     if any(column.reach for column in columns):
         number, before = f"@_within(i, {number})", _REACH
     beside = _BESIDE.replace("$number", number) if any(c.beside for c in columns) else ""
+    far = _DISTANCE.replace("$number", number) if any(c.from_center for c in columns) else ""
     if has_bent(columns):
         number, before = f"@_bent(i, {number})", before + _BEND
     dated = any(column.kind == DATE for column in columns)
     code = _ENCODE.replace("$date", _DATE_BRANCH if dated else "")
-    code = code.replace("$beside", beside).replace("$last", number)
+    code = code.replace("$beside", beside).replace("$last", number).replace("$distance", far)
     return before + (f"{_DATE}\n{code}" if dated else code)
 
 
@@ -177,6 +185,8 @@ def encoding_arrays(columns: Sequence[Column]) -> dict[str, np.ndarray]:
         "reach": np.array([column.reach or (-_LARGEST, _LARGEST) for column in columns]),
         "bend": np.array([column.bent or (0.0, 0.0) for column in columns]),
         "beside": np.array([int(column.beside) for column in columns]),
+        "distant": np.array([int(bool(column.from_center)) for column in columns]),
+        "center": np.array([(*column.from_center, 0.0)[0] for column in columns]),
         "part_used": np.array(used, dtype=int),
         "part_median": np.array([[m.get(part, 0.0) for part in PARTS] for m in medians]),
     }

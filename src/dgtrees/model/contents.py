@@ -60,7 +60,8 @@ def restore(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) ->
         trees = model_file.forest_from(arrays)
         if answer.numbered:
             raise ValueError(f"clusters are leaves of one tree, got trees combined by {combine}")
-        if combine != "sum" and (combine == "mean") == isinstance(answer, Classes):
+        scored = isinstance(answer, Classes) and answer.pooling is None
+        if combine != "sum" and (combine == "mean") == scored:
             raise ValueError(f"trees of {answer.task} cannot be combined by {combine}")
     scale, importances = arrays.get("encoded_feature_scale"), arrays.get("feature_importances")
     if importances is None and "parameters" in header:

@@ -28,6 +28,7 @@ from dgtrees.schema import (
     text,
     whole,
 )
+from dgtrees.tables.bags import POOLINGS
 from dgtrees.tables.encoding import COLUMN
 from dgtrees.tree.forest import COMBINATIONS
 from dgtrees.tree.leaf import LEAF_ARRAYS, LEAF_KINDS
@@ -86,6 +87,8 @@ _NAMED_ACTIONS = record(
 )
 _SINCE: dict[str, tuple[str, Check]] = {
     "actions": ("recipe_name", _NAMED_ACTIONS),
+    "combine": ("pooling", choice("mean")),
+    "pooling": ("made_by", choice(*POOLINGS)),
     "class_factors": ("classes", items(number(ABOVE_0), least=1)),
     "exponent": ("classes", number(1e-3, 1e3)),
     "logarithms": ("single_output", flag),
@@ -171,6 +174,7 @@ HEADERS: dict[str, dict[str, Check]] = {
     "DGTBoostingRegressor": {**_FILE, **_TABLE, **_VALUES, **_BOOSTING},
     "DGTSelfTrainingClassifier": _CLASSIFIER,
     "DGTSelfTrainingRegressor": _REGRESSOR,
+    "DGTBagClassifier": {**_FILE, **_TABLE, **_CLASSES, "pooling": choice(*POOLINGS)},
     "DGTBandit": {**_FILE, **_POLICY, "parameters": record({**_ONLINE, **_ACTIONS})},
     "DGTContinuousBandit": {**_FILE, **_POLICY, "parameters": record({**_ONLINE, **_RANGE})},
     "DGTClusterer": {**_FILE, **_TABLE, **_CLUSTERS},

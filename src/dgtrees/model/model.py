@@ -21,6 +21,7 @@ from dgtrees.model import file as model_file
 from dgtrees.model.answer import Answer, Classes, Clusters, Values
 from dgtrees.model.facts import Facts
 from dgtrees.model.header import UNSAID, refusing
+from dgtrees.model.pooled import outputs_of_bags
 from dgtrees.model.reading import encode_row, encode_table, read_columns
 from dgtrees.tables.encoder import Encoder
 from dgtrees.tables.encoding import Column
@@ -70,17 +71,17 @@ class Model:
 
     # Answers to rows as users have them
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Classes, values, actions or clusters of every row of a frame or array."""
-        return np.asarray(self.answer.predict(self.outputs(X)))
+    def predict(self, X: Any, bags: Any = None) -> np.ndarray:
+        """Answers for every row of a frame or array, or classes of its `bags`."""
+        return np.asarray(self.answer.predict(outputs_of_bags(self, X, bags)))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities of every row, (rows, classes)."""
+    def predict_proba(self, X: Any, bags: Any = None) -> np.ndarray:
+        """Class probabilities of every row, (rows, classes), or of every bag."""
         if not isinstance(self.answer, Classes):
             raise TypeError(
                 f"predict_proba is for classes, this {self.kind} answers otherwise: use predict"
             )
-        return self.probabilities(self.outputs(X))
+        return self.probabilities(outputs_of_bags(self, X, bags))
 
     def predict_row(self, x: ArrayLike) -> Any:
         """Answer for one row of numbers, `predict([x])[0]` in a few microseconds."""

@@ -142,7 +142,10 @@ def _encoded(graph: Graph, parts: Model, number: int) -> tuple[list[Any], str]:
 
 
 def _filled(graph: Graph, rows: str, columns: list[Column]) -> str:
-    """Numbers with medians for NaN, bent ones, and an indicator beside columns that have one."""
+    """Numbers with medians for NaN, bent ones, and beside them what their columns have.
+
+    That is distances from a centre, and marks of missing values.
+    """
     missing = graph.add("IsNaN", rows)
     medians = graph.constant([[column.median for column in columns]], np.float64)
     filled = graph.add("Where", missing, medians, rows)
@@ -153,11 +156,16 @@ def _filled(graph: Graph, rows: str, columns: list[Column]) -> str:
     plain = filled
     if any(column.bent for column in columns):
         filled = _bent(graph, filled, columns)
+    away = plain
+    if any(column.from_center for column in columns):
+        centers = graph.constant([[(*c.from_center, 0.0)[0] for c in columns]], np.float64)
+        away = graph.add("Abs", graph.add("Sub", plain, centers))
     # Each part's columns, and where they go among those of the row: own numbers first, marks last.
     parts, order = [filled], [(j, 1) for j in range(len(columns))]
     for part, place, chosen in (
         (plain, 0, [column.beside for column in columns]),
-        (missing, 2, [column.indicator for column in columns]),
+        (away, 2, [bool(column.from_center) for column in columns]),
+        (missing, 3, [column.indicator for column in columns]),
     ):
         some = np.flatnonzero(chosen).tolist()
         if some:

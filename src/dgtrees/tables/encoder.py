@@ -1,7 +1,8 @@
 """Encoder: from a table's columns to the numbers a tree splits on.
 
 Numbers: missing values become the column's median, and a column that had any gets an indicator
-column beside it; columns of long tails may be bent (`bending`), where training wants it.
+column beside it; columns of long tails may be bent (`bending`), and a column's distance from its
+median may stand beside it, where training wants it.
 Categories: one column for each frequent value and one for all others, if rare values were seen in
 training; a value never seen goes with the others, or to all zeros. Where there are more frequent
 values than columns, means of the target tell the rest apart. Dates: year, month, weekday and hour,
@@ -240,6 +241,14 @@ class Encoder:
             changed[j] = replace(changed[j], bent=bent, beside=beside)
         return replace(self, columns=changed)
 
+    def with_distances(self) -> Encoder:
+        """The encoder that puts every plain number's distance from its median beside it."""
+        changed = [
+            replace(c, from_center=(c.median,)) if c.kind == NUMBER and not c.bent else c
+            for c in self.columns
+        ]
+        return replace(self, columns=changed)
+
     def renamed(self, names: list[str]) -> Encoder:
         """The encoder of the same columns by other names."""
         pairs = zip(self.columns, names, strict=True)
@@ -289,15 +298,19 @@ class Encoder:
         filled = np.where(np.isnan(X), medians, X.astype(np.float64))
         filled = filled if self.reach is None else np.clip(filled, *self.reach)
         long = [j for j, column in enumerate(self.columns) if column.bent]
-        if not long:
+        far = [j for j, column in enumerate(self.columns) if column.from_center]
+        if not long and not far:
             return filled
-        center, spread = np.array([self.columns[j].bent for j in long]).T
-        bent = bend(filled[:, long], center, spread)
         last = np.cumsum([column.width for column in self.columns]) - 1
         # Where a bent number takes the place of its column, it overwrites it.
         room = np.empty((len(filled), self.width))
-        room[:, last - [column.beside for column in self.columns]] = filled
-        room[:, last[long]] = bent
+        room[:, last - [c.beside or bool(c.from_center) for c in self.columns]] = filled
+        if long:
+            center, spread = np.array([self.columns[j].bent for j in long]).T
+            room[:, last[long]] = bend(filled[:, long], center, spread)
+        if far:
+            center = np.array([self.columns[j].from_center[0] for j in far])
+            room[:, last[far]] = np.abs(filled[:, far] - center)
         return room
 
     # Files

@@ -52,6 +52,7 @@ _SINCE: dict[str, Check] = {
     "medians": items(number()),
     "bent": items(number(), 2, 2),
     "beside": flag,
+    "from_center": items(number(), 1, 1),
     "reach": items(number(), 2, 2),
 }
 """Fields that files have only where a column needs them; those of the first release have none."""
@@ -82,6 +83,8 @@ class Column:
         Centre and spread by which numbers are bent (`bending`); none where they are as they are.
     beside
         Whether bent numbers stand beside the numbers themselves, and not in their place.
+    from_center
+        A centre whose distance from the number stands beside it; none where no distance does.
     reach
         Lowest and highest number that training can speak of; what lies beyond is taken for these.
     """
@@ -100,6 +103,7 @@ class Column:
     medians: tuple[float, ...] = ()
     bent: tuple[float, ...] = ()
     beside: bool = False
+    from_center: tuple[float, ...] = ()
     reach: tuple[float, ...] = ()
 
     @property
@@ -112,7 +116,8 @@ class Column:
         gaps = [f"{self.name} is missing"] if self.indicator else []
         if self.kind == NUMBER:
             own = [] if self.bent and not self.beside else [self.name]
-            return own + ([self.bent_name] if self.bent else []) + gaps
+            own += [self.bent_name] if self.bent else []
+            return own + ([self.distance_name] if self.from_center else []) + gaps
         values = [f"{self.name}={value}" for value in self.categories]
         values += [f"{self.name}=(other)"] if self.other else []
         values += [f"{self.name}: {output}" for output in self.outputs]
@@ -122,6 +127,13 @@ class Column:
     def bent_name(self) -> str:
         """Name of its bent numbers."""
         return f"log({self.name})"
+
+    @property
+    def distance_name(self) -> str:
+        """Name of the distances from its centre."""
+        center = self.from_center[0]
+        away = f" {'-' if center > 0 else '+'} {abs(center):.4g}" if center else ""
+        return f"|{self.name}{away}|"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -173,10 +185,11 @@ class Column:
         return np.stack(self._numbers(filled) + [missing] * self.indicator, axis=1)
 
     def _numbers(self, numbers: np.ndarray) -> list[np.ndarray]:
-        """Numbers as they are, bent, or both."""
+        """Numbers as they are, bent, or both; and distances from a centre."""
+        distances = [np.abs(numbers - center) for center in self.from_center]
         if not self.bent:
-            return [numbers]
-        return [numbers] * self.beside + [bend(numbers, *self.bent)]
+            return [numbers, *distances]
+        return [numbers] * self.beside + [bend(numbers, *self.bent), *distances]
 
     def unbend(self, number: float) -> float:
         """The number that an encoded one stands for."""
@@ -226,7 +239,7 @@ class Column:
         dated = bool(self.parts or self.medians or self.order != "ymd")
         if self.kind == NUMBER:
             return not (known or dated) and self._numbers_fit()
-        if self.bent or self.beside or self.reach:
+        if self.bent or self.beside or self.from_center or self.reach:
             return False
         if self.kind == DATE:
             in_order = [part for part in PARTS if part in self.parts] == list(self.parts)
@@ -248,6 +261,7 @@ class Column:
         """Whether what is said of numbers can be."""
         positive = self.bent[1] > 0.0 if self.bent else not self.beside
         low, high = self.reach or (self.median, self.median)
+        positive = positive and not (self.bent and self.from_center)
         return positive and low <= self.median <= high
 
 

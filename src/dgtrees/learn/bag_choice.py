@@ -1,0 +1,137 @@
+"""Choice of a bag tree: held-out bags decide what a row's score is and how scores are pooled.
+
+Linear scores are tried first, with and without distances from the medians, by both poolings and
+with several penalties. Trees of a few leaves come next, alone and beside the best linear score,
+and are given up where they are behind on the first folds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.special import expit
+
+from dgtrees.learn.bag_score import BagTable
+from dgtrees.learn.bag_tree import PENALTIES, BagPlan, fit_path, fit_plan
+from dgtrees.tree.oblique import ObliqueTree
+
+__all__ = ["BagChoice", "choose_bag_plan", "folds_of_bags"]
+
+_FOLDS = 5
+_BEHIND = 0.02
+"""What a tree may be behind after one fold, and half of it after two, and is still tried."""
+
+_LEAVES = (4, 8)
+
+Sides = dict[bool, BagTable]
+"""The same bags without distances (False) and, where there are any, with them (True)."""
+
+
+@dataclass
+class BagChoice:
+    """What was tried, its Brier score on every fold of held-out bags, and what was kept."""
+
+    losses: dict[BagPlan, list[float]] = field(default_factory=dict)
+    plan: BagPlan = field(default_factory=lambda: BagPlan("sum", PENALTIES[1]))
+
+    def score(self, plan: BagPlan, folds: int | None = None) -> float:
+        """Mean Brier score over the first folds, or over all that it was judged by."""
+        return float(np.mean(self.losses[plan][:folds]))
+
+    def best(self, folds: int) -> BagPlan:
+        """The best of what was judged by so many folds; of equals the first."""
+        judged = [plan for plan, told in self.losses.items() if len(told) >= folds]
+        return min(judged, key=self.score)
+
+    def __str__(self) -> str:
+        """The best plan of every kind, one a line, and what was kept."""
+        kinds: dict[tuple, BagPlan] = {}
+        for plan in sorted(self.losses, key=lambda plan: (plan != self.plan, self.score(plan))):
+            kind = plan.pooling, plan.distances, plan.max_leaves > 1, plan.penalty is None
+            kinds.setdefault(kind, plan)
+        lines = ["held-out Brier score   folds  what"]
+        for plan in sorted(kinds.values(), key=self.score):
+            kept = "  <- kept" if plan == self.plan else ""
+            lines.append(f"{self.score(plan):20.4f}   {len(self.losses[plan]):5d}  {plan}{kept}")
+        return "\n".join(lines)
+
+
+def choose_bag_plan(
+    sides: Sides, poolings: tuple[str, ...], leaf: str, max_leaves: int | None, seed: int
+) -> BagChoice:
+    """Try what may be tried, and keep what predicts held-out bags best.
+
+    Parameters
+    ----------
+    leaf : {"auto", "constant", "linear"}
+    max_leaves : int, optional
+        Most leaves of a tree; 1 for linear scores alone.
+    """
+    choice = BagChoice()
+    sizes = [leaves for leaves in _LEAVES if max_leaves is None or leaves <= max_leaves]
+    if max_leaves is not None and max_leaves not in (1, *sizes):
+        sizes.append(max_leaves)
+    parts = folds_of_bags(sides[False].label, seed)
+    linear = [
+        [BagPlan(pooling, penalty, 1, side) for penalty in PENALTIES]
+        for side in sides
+        for pooling in poolings
+    ]
+    trees = [BagPlan(pooling, None, leaves) for pooling in poolings for leaves in sizes]
+    if not parts:
+        choice.plan = trees[0] if leaf == "constant" else replace(choice.plan, pooling=poolings[0])
+        return choice
+    if leaf != "constant":
+        for path in linear:
+            for learn, held in parts:
+                tables = sides[path[0].distances]
+                for plan, tree in zip(path, fit_path(tables.take(learn), path), strict=True):
+                    _note(choice, plan, tree, tables.take(held))
+        kept = choice.best(len(parts))
+        beside = [replace(kept, max_leaves=sizes[-1])] if sizes else []
+        trees = [*beside, *(trees if leaf == "auto" else [])]
+    for plan in trees:
+        _try(choice, plan, sides[plan.distances], parts, seed)
+    choice.plan = choice.best(len(parts))
+    return choice
+
+
+def _try(
+    choice: BagChoice,
+    plan: BagPlan,
+    table: BagTable,
+    parts: list[tuple[np.ndarray, np.ndarray]],
+    seed: int,
+) -> None:
+    """Judge a plan by all folds, or by the first ones where it is behind."""
+    for number, (learn, held) in enumerate(parts):
+        judged = [p for p, told in choice.losses.items() if len(told) == len(parts)]
+        if number and judged:
+            best = min(choice.score(p, number) for p in judged)
+            if choice.score(plan, number) > best + _BEHIND / number:
+                return
+        _note(choice, plan, fit_plan(table.take(learn), plan, seed), table.take(held))
+
+
+def _note(choice: BagChoice, plan: BagPlan, tree: ObliqueTree, held: BagTable) -> None:
+    scores = held.bags.pool(tree.predict(held.X)[:, 1], plan.pooling)
+    told = np.mean(np.square(expit(scores) - held.label))
+    choice.losses.setdefault(plan, []).append(float(told))
+
+
+def folds_of_bags(label: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Bags to learn from and to judge by, with both labels spread over the folds.
+
+    None where a label has one bag only: it would be missing on one of the sides.
+    """
+    count = min(_FOLDS, int(np.bincount(label, minlength=2).min()))
+    if count < 2:
+        return []
+    order = np.random.default_rng([seed, 11]).permutation(len(label))
+    order = order[np.argsort(label[order], kind="stable")]
+    parts = []
+    for start in range(count):
+        held = np.sort(order[start::count])
+        parts.append((np.setdiff1d(order, held), held))
+    return parts
