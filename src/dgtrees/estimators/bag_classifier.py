@@ -14,13 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
 from dgtrees.errors import Problems
-from dgtrees.estimators.base import reach
 from dgtrees.estimators.callbacks import tell
 from dgtrees.estimators.delegation import ModelEstimator
 from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.estimators.target_types import ClassTarget
 from dgtrees.learn.bag_choice import BagChoice
-from dgtrees.learn.bag_members import FittedBags, fit_bags, with_distances
+from dgtrees.learn.bag_members import FittedBags, fit_bags
 from dgtrees.model.answer import Classes
 from dgtrees.model.bag_explanation import BagExplanation, explain_bag
 from dgtrees.tables.bags import POOLINGS, Bags, labels_of_bags, rows_and_bags
@@ -150,17 +149,15 @@ class DGTBagClassifier(ClassTarget, ModelEstimator):
             max_leaves=self.max_leaves,
             seed=check_random_state(self.random_state).randint(2**31 - 1),
         )
-        self._deliver_bags(fitted, encoded)
+        self._deliver_bags(fitted)
         if self.verbose:
             tell(str(self.chosen_))
 
-    def _deliver_bags(self, fitted: FittedBags, encoded: np.ndarray) -> None:
+    def _deliver_bags(self, fitted: FittedBags) -> None:
         plan = fitted.choice.plan
+        self._encoder = self._encoder.reaching(*fitted.reach)
         if plan.distances:
-            encoded = with_distances(encoded, self._encoder.medians)
             self._encoder = self._encoder.with_distances()
-        if any(tree.mixes for tree in fitted.trees):
-            self._encoder = self._encoder.reaching(*reach(encoded))
         importance = np.zeros(self.n_features_in_)
         np.add.at(importance, self._encoder.source, fitted.importance)
         self._answer = Classes(self.classes_, pooling=plan.pooling)
@@ -169,7 +166,7 @@ class DGTBagClassifier(ClassTarget, ModelEstimator):
             None if len(fitted.trees) == 1 else "mean",
             importance=importance,
             scale=fitted.scale,
-            leaf_rows=[tree.visits(encoded)[1] for tree in fitted.trees],
+            leaf_rows=[tree.visits(fitted.rows)[1] for tree in fitted.trees],
         )
         self.chosen_: BagChoice = fitted.choice
 
@@ -216,11 +213,13 @@ class DGTBagClassifier(ClassTarget, ModelEstimator):
 
     def predict(self, X: ArrayLike, bags: ArrayLike | None = None) -> np.ndarray:
         """Label of every bag, in the order in which bags first appear, or of every row without."""
-        return np.asarray(self._answer.predict(self._bag_outputs(X, bags)))
+        outputs = self._bag_outputs(X, bags)
+        return np.asarray(self._answer.predict(outputs))
 
     def predict_proba(self, X: ArrayLike, bags: ArrayLike | None = None) -> np.ndarray:
         """Probabilities (bags, 2) of the two labels; of rows without bags."""
-        return self._probabilities(self._bag_outputs(X, bags))
+        outputs = self._bag_outputs(X, bags)
+        return self._probabilities(outputs)
 
     def predict_log_proba(self, X: ArrayLike, bags: ArrayLike | None = None) -> np.ndarray:
         """Logarithm of `predict_proba`."""

@@ -22,7 +22,8 @@ _FOLDS = 5
 _BEHIND = 0.02
 """What a tree may be behind after one fold, and half of it after two, and is still tried."""
 
-_LEAVES = (4, 8)
+_LEAVES = 8
+"""Leaves of trees that are tried first; where one is best, half and twice as many are, too."""
 
 Sides = dict[bool, BagTable]
 """The same bags without distances (False) and, where there are any, with them (True)."""
@@ -69,31 +70,31 @@ def choose_bag_plan(
         Most leaves of a tree; 1 for linear scores alone.
     """
     choice = BagChoice()
-    sizes = [leaves for leaves in _LEAVES if max_leaves is None or leaves <= max_leaves]
-    if max_leaves is not None and max_leaves not in (1, *sizes):
-        sizes.append(max_leaves)
+    most = _LEAVES if max_leaves is None else min(_LEAVES, max_leaves)
     parts = folds_of_bags(sides[False].label, seed)
-    linear = [
-        [BagPlan(pooling, penalty, 1, side) for penalty in PENALTIES]
-        for side in sides
-        for pooling in poolings
-    ]
-    trees = [BagPlan(pooling, None, leaves) for pooling in poolings for leaves in sizes]
+    trees = [BagPlan(pooling, None, most) for pooling in poolings]
     if not parts:
         choice.plan = trees[0] if leaf == "constant" else replace(choice.plan, pooling=poolings[0])
         return choice
     if leaf != "constant":
-        for path in linear:
-            for learn, held in parts:
-                tables = sides[path[0].distances]
-                for plan, tree in zip(path, fit_path(tables.take(learn), path), strict=True):
-                    _note(choice, plan, tree, tables.take(held))
-        kept = choice.best(len(parts))
-        beside = [replace(kept, max_leaves=sizes[-1])] if sizes else []
-        trees = [*beside, *(trees if leaf == "auto" else [])]
-    for plan in trees:
+        for side in sides:
+            for pooling in poolings:
+                path = [BagPlan(pooling, penalty, 1, side) for penalty in PENALTIES]
+                for learn, held in parts:
+                    found = fit_path(sides[side].take(learn), path)
+                    for plan, tree in zip(path, found, strict=True):
+                        _note(choice, plan, tree, sides[side].take(held))
+        beside = replace(choice.best(len(parts)), max_leaves=most)
+        trees = [beside, *(trees if leaf == "auto" else [])]
+    for plan in trees if most > 1 else []:
         _try(choice, plan, sides[plan.distances], parts, seed)
     choice.plan = choice.best(len(parts))
+    if choice.plan.max_leaves > 1:
+        for leaves in (most // 2, 2 * most):
+            if leaves > 1 and (max_leaves is None or leaves <= max_leaves):
+                plan = replace(choice.plan, max_leaves=leaves)
+                _try(choice, plan, sides[plan.distances], parts, seed)
+        choice.plan = choice.best(len(parts))
     return choice
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class BagFeed:
                 rows = 0
             rows += bag_rows
         ends.append(len(order))
-        for first, last in list(zip(ends[:-1], ends[1:], strict=True))[done:]:
+        for first, last in list(pairwise(ends))[done:]:
             self.chosen = order[first:last]
             taken, self.bags = self.table.bags.take(self.chosen)
             offset = None if self.offset is None else self.offset[taken][:, None]

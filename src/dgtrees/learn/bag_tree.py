@@ -91,9 +91,8 @@ def fit_plan(table: BagTable, plan: BagPlan, seed: int = 0) -> ObliqueTree:
     for _ in range(_ROUNDS):
         grown = _grow(table, _design(tree, table, linear) @ w, plan.max_leaves, seed)
         start = _start(grown, table)
-        tree = ObliqueTree(
-            start.weights, start.bias, start.left, start.right, np.zeros((len(start.values), 1))
-        )
+        assert start.weights is not None and start.bias is not None
+        tree = ObliqueTree(start.weights, start.bias, start.left, start.right, start.values)
         w = _refit(table, tree, plan, first, w, linear)
     d = table.X.shape[1] * linear
     offset = table.X @ w[:d] if linear else None
