@@ -44,8 +44,8 @@ class DGTBagClassifier(ClassTarget, ModelEstimator):
     Parameters
     ----------
     n_estimators : int, default 1
-        Trees; more than one are trained on bootstrap samples of the bags, and a row's score, the
-        logarithm of its odds, is the mean of theirs.
+        Trees; more than one are trained each on a random half of the columns, with slopes and
+        penalties in turn as held-out bags like them; a row's score is the mean of theirs.
     max_leaves : int, optional
         Most leaves that a tree may have; without, up to 8 are tried. 1 for linear scores alone.
     leaf : {"auto", "constant", "linear"}, default "auto"
@@ -142,7 +142,7 @@ class DGTBagClassifier(ClassTarget, ModelEstimator):
             encoded,
             found,
             target,
-            self._encoder.medians,
+            ~np.isnan(self._encoder.medians),
             n_trees=int(self.n_estimators),
             poolings=("sum", "max") if self.pooling == "auto" else (self.pooling,),
             leaf=self.leaf,
@@ -156,8 +156,8 @@ class DGTBagClassifier(ClassTarget, ModelEstimator):
     def _deliver_bags(self, fitted: FittedBags) -> None:
         plan = fitted.choice.plan
         self._encoder = self._encoder.reaching(*fitted.reach)
-        if plan.distances:
-            self._encoder = self._encoder.with_distances()
+        if fitted.center is not None:
+            self._encoder = self._encoder.with_distances(fitted.center)
         importance = np.zeros(self.n_features_in_)
         np.add.at(importance, self._encoder.source, fitted.importance)
         self._answer = Classes(self.classes_, pooling=plan.pooling)

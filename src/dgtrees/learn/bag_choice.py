@@ -19,6 +19,9 @@ from dgtrees.tree.oblique import ObliqueTree
 __all__ = ["BagChoice", "choose_bag_plan", "folds_of_bags"]
 
 _FOLDS = 5
+_ONCE = 5_000
+"""Below so many rows, bags are cut into folds twice."""
+
 _BEHIND = 0.02
 """What a tree may be behind after one fold, and half of it after two, and is still tried."""
 
@@ -44,6 +47,21 @@ class BagChoice:
         """The best of what was judged by so many folds; of equals the first."""
         judged = [plan for plan, told in self.losses.items() if len(told) >= folds]
         return min(judged, key=self.score)
+
+    def shares(self, bags: int) -> dict[BagPlan, float]:
+        """How likely every plan is that pools as the best one does, by its score on so many bags.
+
+        Only those of the best one's kind: linear scores, or trees of one size.
+        """
+        best = self.plan
+        alike = [
+            plan
+            for plan, told in self.losses.items()
+            if (plan.pooling, plan.max_leaves) == (best.pooling, best.max_leaves)
+            and len(told) == len(self.losses[best])
+        ]
+        weight = np.exp([bags * (self.score(best) - self.score(plan)) for plan in alike])
+        return dict(zip(alike, (weight / weight.sum()).tolist(), strict=True))
 
     def __str__(self) -> str:
         """The best plan of every kind, one a line, and what was kept."""
@@ -71,7 +89,9 @@ def choose_bag_plan(
     """
     choice = BagChoice()
     most = _LEAVES if max_leaves is None else min(_LEAVES, max_leaves)
-    parts = folds_of_bags(sides[False].label, seed)
+    table = sides[False]
+    cuts = 2 if len(table.X) < _ONCE else 1
+    parts = [part for cut in range(cuts) for part in folds_of_bags(table.label, seed + cut)]
     trees = [BagPlan(pooling, None, most) for pooling in poolings]
     if not parts:
         choice.plan = trees[0] if leaf == "constant" else replace(choice.plan, pooling=poolings[0])

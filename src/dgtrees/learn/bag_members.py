@@ -1,10 +1,11 @@
 """Fit of a bag model: standardised rows, the choice of a plan, and one tree or several.
 
-Numbers that are farther than five deviations from their mean are taken for that: there are few bags,
-and one extreme row would decide what its bag looks like.
+Numbers that are farther than five deviations from their mean are taken for that: there are few
+bags, and one extreme row would decide what its bag looks like.
 
-Several trees are trained by the plan that was chosen once, each on a random half of the columns and
-all bags, of which there are few; a row's score is the mean of theirs.
+Several trees are trained on all bags, of which there are few, but each on a random half of the
+columns and by a plan drawn by what held-out bags said of it. A row's score is the mean of theirs,
+moved so that bags score in the mean what single trees give them: a mean has lower tops.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from dgtrees.learn import refine
 from dgtrees.learn.bag_choice import BagChoice, Sides, choose_bag_plan
 from dgtrees.learn.bag_score import BagTable
-from dgtrees.learn.bag_tree import fit_plan
+from dgtrees.learn.bag_tree import BagPlan, fit_plan
 from dgtrees.learn.standard import Standard
 from dgtrees.learn.threads import one_thread
 from dgtrees.tables.bags import Bags
@@ -32,8 +33,8 @@ _REACH = 5.0
 class FittedBags:
     """Trees on unscaled rows, importances and scales of the inputs, and how they were chosen.
 
-    `rows` are those of training as the trees take them, and `reach` the lowest and highest number
-    of every column that was given.
+    `rows` are those of training as the trees take them, `reach` the lowest and highest number of
+    every column that was given, and `center` what distances beside them are from, if there are any.
     """
 
     trees: tuple[ObliqueTree, ...]
@@ -42,13 +43,14 @@ class FittedBags:
     choice: BagChoice
     rows: np.ndarray
     reach: tuple[np.ndarray, np.ndarray]
+    center: np.ndarray | None
 
 
 def fit_bags(
     X: np.ndarray,
     bags: Bags,
     label: np.ndarray,
-    medians: np.ndarray,
+    plain: np.ndarray,
     *,
     n_trees: int = 1,
     poolings: tuple[str, ...] = ("sum", "max"),
@@ -56,20 +58,21 @@ def fit_bags(
     max_leaves: int | None = None,
     seed: int = 0,
 ) -> FittedBags:
-    """Choose a plan on held-out bags, and train it on all bags or on samples of them.
+    """Choose a plan on held-out bags, and train it on all bags, once or several times.
 
     Parameters
     ----------
     X : ndarray of shape (rows, d)
     label : ndarray of shape (bags,)
         0 or 1.
-    medians : ndarray of shape (d,)
-        Those of plain numbers, whose distance from it may stand beside them; NaN for the others.
+    plain : ndarray of shape (d,)
+        Which columns are plain numbers, beside which their distance from the mean may stand.
     """
-    reach = _reach(X, medians)
+    reach = _reach(X, plain)
     of_side = {False: np.clip(X, *reach)}
-    if not np.isnan(medians).all():
-        of_side[True] = _with_distances(of_side[False], medians)
+    center = np.where(plain, of_side[False].mean(axis=0, dtype=np.float64), np.nan)
+    if plain.any():
+        of_side[True] = _with_distances(of_side[False], center)
     standards: dict[bool, Standard] = {}
     sides: Sides = {}
     in_order = Bags(bags.number[bags.order], bags.ids)
@@ -79,48 +82,93 @@ def fit_bags(
             standards[side] = Standard(given, 2)
             sides[side] = BagTable(standards[side].inputs(rows)[bags.order], in_order, label)
         choice = choose_bag_plan(sides, poolings, leaf, max_leaves, seed)
-        plan, table = choice.plan, sides[choice.plan.distances]
-        standard = standards[plan.distances]
-        trees = []
-        for number in range(n_trees):
-            own, own_plan = table, plan
-            if n_trees > 1:
-                seen = _draw_columns(medians, plan.distances, seed, number)
-                own = replace(table, X=table.X * seen.astype(np.float32))
-                if plan.penalty is not None:  # as if the others' share of the slopes were theirs
-                    own_plan = replace(plan, penalty=plan.penalty * float(seen.mean()))
-            trees.append(standard.without_constants(fit_plan(own, own_plan, seed + number)))
-        importance = sum(_importance(tree, table) for tree in trees)
+        plans = _plans(choice, len(label), n_trees, seed)
+        far = any(plan.distances for plan in plans)
+        table = sides[far]
+        trees = [fit_plan(table, plans[0], seed)] if n_trees == 1 else []
+        for number, plan in enumerate(plans if n_trees > 1 else []):
+            drawn = _draw_columns(len(plain), seed, number)
+            seen = _seen(drawn, plain, plan.distances) if far else drawn
+            trees.append(_fit_columns(table, plan, seen, float(drawn.mean()), seed + number))
+        trees = [standards[far].without_constants(tree) for tree in trees]
+        trees = _level(trees, table, choice.plan.pooling)
+        importance = np.sum([_importance(tree, table) for tree in trees], axis=0)
     return FittedBags(
-        tuple(standard.unscale(tree) for tree in trees),
-        refine.normalize(np.asarray(importance)),
-        standard.scale,
+        tuple(standards[far].unscale(tree) for tree in trees),
+        refine.normalize(importance),
+        standards[far].scale,
         choice,
-        of_side[plan.distances],
+        of_side[far],
         reach,
+        center if far else None,
     )
 
 
-def _reach(X: np.ndarray, medians: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _reach(X: np.ndarray, plain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest number that training takes as it is, (d,) each."""
     center, spread = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
-    plain = ~np.isnan(medians)
-    low = np.where(plain, np.fmin(center - _REACH * spread, medians), -np.inf)
-    high = np.where(plain, np.fmax(center + _REACH * spread, medians), np.inf)
-    return low, high
+    away = _REACH * spread + 1e-9 * np.abs(center)  # the mean of equal numbers is not always theirs
+    low = np.where(plain, center - away, -np.inf)
+    return low, np.where(plain, center + away, np.inf)
 
 
-def _with_distances(X: np.ndarray, medians: np.ndarray) -> np.ndarray:
-    """Rows with every plain number's distance from its median behind it."""
-    plain = np.flatnonzero(~np.isnan(medians))
-    return np.insert(X, plain + 1, np.abs(X[:, plain] - medians[plain]), axis=1)
+def _with_distances(X: np.ndarray, center: np.ndarray) -> np.ndarray:
+    """Rows with every plain number's distance from its centre behind it."""
+    plain = np.flatnonzero(~np.isnan(center))
+    return np.insert(X, plain + 1, np.abs(X[:, plain] - center[plain]), axis=1)
 
 
-def _draw_columns(medians: np.ndarray, side: bool, seed: int, number: int) -> np.ndarray:
-    """Which columns a tree sees: a random half, each with its distance if there is one, (d,)."""
-    width = len(medians)
-    drawn = np.random.default_rng([seed, 13, number]).permutation(width) < (width + 1) // 2
-    return np.repeat(drawn, 1 + ~np.isnan(medians)) if side else drawn
+# Several trees
+
+
+def _plans(choice: BagChoice, bags: int, n_trees: int, seed: int) -> list[BagPlan]:
+    """The plan of every tree: the best one of a single tree, others drawn by their shares."""
+    if n_trees == 1 or not choice.losses:
+        return [choice.plan] * n_trees
+    shares = choice.shares(bags)
+    random = np.random.default_rng([seed, 17])
+    drawn = random.choice(len(shares), n_trees, p=list(shares.values()))
+    return [list(shares)[i] for i in drawn]
+
+
+def _draw_columns(width: int, seed: int, number: int) -> np.ndarray:
+    """A random half of the columns, (d,)."""
+    return np.random.default_rng([seed, 13, number]).permutation(width) < (width + 1) // 2
+
+
+def _seen(drawn: np.ndarray, plain: np.ndarray, distances: bool) -> np.ndarray:
+    """Which columns a tree sees where distances stand beside them: if its plan has them, both."""
+    own = np.cumsum(1 + plain) - 1 - plain
+    seen = np.zeros(len(plain) + int(plain.sum()), dtype=bool)
+    seen[own] = drawn
+    seen[own[plain] + 1] = drawn[plain] & distances
+    return seen
+
+
+def _fit_columns(
+    table: BagTable, plan: BagPlan, seen: np.ndarray, share: float, seed: int
+) -> ObliqueTree:
+    """The tree of a plan that sees some of the columns only.
+
+    Fewer slopes have to say as much, and are penalised less.
+    """
+    known = replace(table, X=table.X * seen.astype(np.float32))
+    if plan.penalty is not None:
+        plan = replace(plan, penalty=plan.penalty * share)
+    return fit_plan(known, plan, seed)
+
+
+def _level(trees: list[ObliqueTree], table: BagTable, pooling: str) -> list[ObliqueTree]:
+    """Trees with all leaves moved by one number; see the module docstring."""
+    if len(trees) == 1:
+        return trees
+    scores = [tree.predict(table.X)[:, 1] for tree in trees]
+    own = np.mean([table.bags.pool(one, pooling) for one in scores])
+    moved = own - table.bags.pool(np.mean(scores, axis=0), pooling).mean()
+    return [
+        tree.with_leaves(tree.leaf_values + np.array([0.0, moved]), tree.leaf_weights)
+        for tree in trees
+    ]
 
 
 def _importance(tree: ObliqueTree, table: BagTable) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Encoder: from a table's columns to the numbers a tree splits on.
 
 Numbers: missing values become the column's median, and a column that had any gets an indicator
-column beside it; columns of long tails may be bent (`bending`), and a column's distance from its
-median may stand beside it, where training wants it.
+column beside it; columns of long tails may be bent (`bending`), and a column's distance from a
+centre may stand beside it, where training wants it.
 Categories: one column for each frequent value and one for all others, if rare values were seen in
 training; a value never seen goes with the others, or to all zeros. Where there are more frequent
 values than columns, means of the target tell the rest apart. Dates: year, month, weekday and hour,
@@ -241,12 +241,14 @@ class Encoder:
             changed[j] = replace(changed[j], bent=bent, beside=beside)
         return replace(self, columns=changed)
 
-    def with_distances(self) -> Encoder:
-        """The encoder that puts every plain number's distance from its median beside it."""
-        changed = [
-            replace(c, from_center=(c.median,)) if c.kind == NUMBER and not c.bent else c
-            for c in self.columns
-        ]
+    def with_distances(self, center: np.ndarray) -> Encoder:
+        """The encoder that puts distances of its encoded numbers from a centre beside them.
+
+        `center` is NaN where there is to be none.
+        """
+        changed = list(self.columns)
+        for j, at in self._numbers(center):
+            changed[j] = replace(changed[j], from_center=(float(center[at]),))
         return replace(self, columns=changed)
 
     def renamed(self, names: list[str]) -> Encoder:
