@@ -6,6 +6,7 @@ import numpy as np
 
 from dgtrees import (
     DGTAutoencoder,
+    DGTBagClassifier,
     DGTBandit,
     DGTBoostingClassifier,
     DGTBoostingRegressor,
@@ -120,6 +121,8 @@ def made():
         ),
         "clusters": (DGTClusterer(4, standardize=True, random_state=0).fit(named), named),
         "codes": (DGTAutoencoder(3, 2, random_state=0).fit(X), X),
+        "bags": (DGTBagClassifier(max_leaves=1, random_state=0).fit(named, words), named),
+        "bags-several": (DGTBagClassifier(2, leaf="constant", random_state=0).fit(X, words), X),
         "tao": (TAOClassifier(max_depth=2, random_state=0).fit(X, words), X),
         "tao-values": (TAORegressor(2, alpha=(3.0, 1.0), random_state=0).fit(X, X[:, 0]), X),
         "policy": (encoded_policy(), mixed()),

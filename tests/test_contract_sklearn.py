@@ -5,6 +5,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 
 from dgtrees import (
     DGTAutoencoder,
+    DGTBagClassifier,
     DGTBoostingClassifier,
     DGTBoostingRegressor,
     DGTClassifier,
@@ -17,6 +18,7 @@ from dgtrees import (
 )
 
 ESTIMATORS = [
+    DGTBagClassifier(max_leaves=1),
     DGTClassifier(),
     DGTRegressor(),
     DGTBoostingClassifier(),

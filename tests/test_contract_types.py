@@ -22,7 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dgtrees import DGTBandit, DGTClassifier, DGTContinuousBandit, DGTForestRegressor, DGTRegressor
+from dgtrees import DGTBagClassifier, DGTBandit, DGTClassifier, DGTContinuousBandit
+from dgtrees import DGTForestRegressor, DGTRegressor
 from dgtrees import DGTreesError, Recipe, explain, export_text, fit_shards, load, plot_tree
 from dgtrees.bandit import Epsilon
 from dgtrees.paper.baselines import LinUCB
@@ -37,6 +38,8 @@ def learnt(folder: Path) -> float:
     model.save(folder / "model.dgt")
     print(load(folder / "model.dgt").predict(X), explain(model, {"x0": 1.0}).text())
     print(export_text(model), plot_tree(model).figure.get_size_inches())
+    bags = DGTBagClassifier(pooling="max").fit(X, {1: "a", 2: "b"}, bags=[1, 1, 2, 2])
+    print(bags.predict(X, bags=[1, 1, 2, 2]), bags.explain_bag(X).text())
     forest = DGTForestRegressor(n_estimators=3).fit(X, [1.0, 2.0, 3.0, 4.0])
     whole = fit_shards(DGTRegressor(recipe=RECIPES["paper"]["regression"]), folder, "y")
     return float(leaves.sum() + forest.predict_interval(X)[0, 1] + whole.predict(X).sum())
@@ -60,7 +63,7 @@ def decided(x: list[float]) -> float:
 # Every line that ends with a comment must be refused, with that code.
 WRONG = """
 import dgtrees
-from dgtrees import DGTBandit, DGTClassifier, Recipe
+from dgtrees import DGTBagClassifier, DGTBandit, DGTClassifier, Recipe
 from dgtrees import NoSuchThing  # attr-defined
 from dgtrees.paper.baselines import Nobody  # attr-defined
 from dgtrees.learn import Nothing  # attr-defined
@@ -68,6 +71,7 @@ from dgtrees.learn import Nothing  # attr-defined
 DGTClassifier(max_dpeth=3)  # call-arg
 DGTClassifier(max_depth="three")  # arg-type
 DGTClassifier().fit([[1.0]], [1], weight=[1.0])  # call-arg
+DGTBagClassifier(pooling="median")  # arg-type
 DGTClassifier().save(3)  # arg-type
 DGTClassifier().predcit([[1.0]])  # attr-defined
 DGTBandit("five")  # arg-type

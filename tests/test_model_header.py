@@ -39,6 +39,7 @@ NAMES = (
 NEWER = (
     "forest-chosen", "boosting", "boosting-values", "boosting-linear", "self-training",
     "self-training-values", "clusters", "codes",
+    "bags", "bags-several",
 )  # fmt: skip
 """Models that the first release did not have."""
 

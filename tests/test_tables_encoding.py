@@ -22,6 +22,7 @@ COLUMNS = [
     ),
     Column("d", "date", indicator=True, order="mdy", parts=("year", "hour"), medians=(2020.0, 4.0)),
     Column("e", "unused"),
+    Column("i", median=2.0, indicator=True, from_center=(2.5,), reach=(-5.0, 9.0)),
     Column("f", median=2.0, indicator=True, bent=(0.0, 3.0)),
     Column("g", median=2.0, bent=(1.0, 3.0), reach=(-5.0, 9.0)),
     Column("h", median=2.0, indicator=True, bent=(1.0, 3.0), beside=True, reach=(-5.0, 9.0)),
@@ -60,6 +61,9 @@ def test_fields_of_the_first_release_are_enough_and_stay():
         {"bent": [0.0, -1.0]},
         {"beside": True},
         {"beside": 1, "bent": [0.0, 1.0]},
+        {"from_center": [1.0, 2.0]},
+        {"from_center": [1.0], "bent": [0.0, 1.0]},
+        {"kind": "unused", "median": 0.0, "indicator": False, "from_center": [0.0]},
         {"reach": [2.0, 1.0]},
         {"reach": [2.0, 3.0]},
         {"kind": "unused", "median": 0.0, "indicator": False, "bent": [0.0, 1.0]},
@@ -103,3 +107,14 @@ def test_bent_numbers_may_stand_beside_the_numbers():
     assert np.array_equal(column.expand_numbers(values), wanted)
     assert column.names() == ["h", "log(h)", "h is missing"] and column.width == 3
     assert column.typical.tolist() == [2.0, wanted[0, 1], 0.0]
+
+
+def test_distances_stand_beside_the_numbers_held_within_reach():
+    column = Column("a", median=2.0, indicator=True, from_center=(3.0,), reach=(0.0, 9.0))
+    assert column.names() == ["a", "|a - 3|", "a is missing"]
+    found = column.expand_numbers(np.array([np.nan, -5.0, 8.0]))
+    assert np.array_equal(found, [[2, 1, 1], [0, 3, 0], [8, 5, 0]])
+    plain = Column("b", from_center=(-0.5,))
+    assert (
+        plain.names() == ["b", "|b + 0.5|"] and Column("c", from_center=(0.0,)).names()[1] == "|c|"
+    )

@@ -44,8 +44,8 @@ class DGTBagClassifier(ClassTarget, ModelEstimator):
     Parameters
     ----------
     n_estimators : int, default 1
-        Trees; more than one are trained each on a random half of the columns, with slopes and
-        penalties in turn as held-out bags like them; a row's score is the mean of theirs.
+        Trees; more than one are trained each on a random half of the columns (of fewer than 64, on
+        a bootstrap sample of the bags), and a row's score is the mean of theirs.
     max_leaves : int, optional
         Most leaves that a tree may have; without, up to 8 are tried. 1 for linear scores alone.
     leaf : {"auto", "constant", "linear"}, default "auto"

@@ -3,9 +3,10 @@
 Numbers that are farther than five deviations from their mean are taken for that: there are few
 bags, and one extreme row would decide what its bag looks like.
 
-Several trees are trained on all bags, of which there are few, but each on a random half of the
-columns and by a plan drawn by what held-out bags said of it. A row's score is the mean of theirs,
-moved so that bags score in the mean what single trees give them: a mean has lower tops.
+Several trees are trained each by a plan drawn by what held-out bags said of it: where columns are
+many, on all bags and a random half of the columns, and else on a bootstrap sample of the bags. A
+row's score is the mean of theirs, moved so that bags score in the mean what single trees give them:
+a mean has lower tops.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from dgtrees.tree.oblique import ObliqueTree
 __all__ = ["FittedBags", "fit_bags"]
 
 _REACH = 5.0
+_WIDE = 64
+"""Columns from which on trees see half of them each; of fewer, one may be all that matters."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +87,13 @@ def fit_bags(
         choice = choose_bag_plan(sides, poolings, leaf, max_leaves, seed)
         plans = _plans(choice, len(label), n_trees, seed)
         far = any(plan.distances for plan in plans)
+        trees = [
+            fit_plan(sides[far], plan, seed)
+            if n_trees == 1
+            else _fit_member(sides[far], plan, plain, far, [seed, number])
+            for number, plan in enumerate(plans)
+        ]
         table = sides[far]
-        trees = [fit_plan(table, plans[0], seed)] if n_trees == 1 else []
-        for number, plan in enumerate(plans if n_trees > 1 else []):
-            drawn = _draw_columns(len(plain), seed, number)
-            seen = _seen(drawn, plain, plan.distances) if far else drawn
-            trees.append(_fit_columns(table, plan, seen, float(drawn.mean()), seed + number))
         trees = [standards[far].without_constants(tree) for tree in trees]
         trees = _level(trees, table, choice.plan.pooling)
         importance = np.sum([_importance(tree, table) for tree in trees], axis=0)
@@ -131,9 +135,22 @@ def _plans(choice: BagChoice, bags: int, n_trees: int, seed: int) -> list[BagPla
     return [list(shares)[i] for i in drawn]
 
 
-def _draw_columns(width: int, seed: int, number: int) -> np.ndarray:
-    """A random half of the columns, (d,)."""
-    return np.random.default_rng([seed, 13, number]).permutation(width) < (width + 1) // 2
+def _fit_member(
+    table: BagTable, plan: BagPlan, plain: np.ndarray, far: bool, key: list[int]
+) -> ObliqueTree:
+    """One of several trees; see the module docstring. Fewer slopes are penalised less."""
+    random, width = np.random.default_rng([13, *key]), len(plain)
+    drawn = np.ones(width, dtype=bool)
+    if width >= _WIDE:
+        drawn = random.permutation(width) < (width + 1) // 2
+    else:  # as many bags of either label as there are, so that none is without one
+        sides = [np.flatnonzero(table.label == value) for value in (0, 1)]
+        bags = np.concatenate([random.choice(side, len(side)) for side in sides])
+        table = table.take(np.sort(bags))
+    seen = _seen(drawn, plain, plan.distances) if far else drawn
+    if plan.penalty is not None:
+        plan = replace(plan, penalty=plan.penalty * float(drawn.mean()))
+    return fit_plan(replace(table, X=table.X * seen.astype(np.float32)), plan, sum(key))
 
 
 def _seen(drawn: np.ndarray, plain: np.ndarray, distances: bool) -> np.ndarray:
@@ -143,19 +160,6 @@ def _seen(drawn: np.ndarray, plain: np.ndarray, distances: bool) -> np.ndarray:
     seen[own] = drawn
     seen[own[plain] + 1] = drawn[plain] & distances
     return seen
-
-
-def _fit_columns(
-    table: BagTable, plan: BagPlan, seen: np.ndarray, share: float, seed: int
-) -> ObliqueTree:
-    """The tree of a plan that sees some of the columns only.
-
-    Fewer slopes have to say as much, and are penalised less.
-    """
-    known = replace(table, X=table.X * seen.astype(np.float32))
-    if plan.penalty is not None:
-        plan = replace(plan, penalty=plan.penalty * share)
-    return fit_plan(known, plan, seed)
 
 
 def _level(trees: list[ObliqueTree], table: BagTable, pooling: str) -> list[ObliqueTree]:

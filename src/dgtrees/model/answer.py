@@ -299,6 +299,7 @@ class Clusters:
     bounds: ClassVar[Bounds | None] = None
     logarithms: ClassVar[bool] = False
     labels: ClassVar[None] = None
+    pooling: ClassVar[None] = None
     names: ClassVar[None] = None
     emphasis: ClassVar[None] = None
     weighing: ClassVar[None] = None

@@ -182,6 +182,11 @@ def labels_of_bags(y: Any, bags: Bags) -> np.ndarray:
         missing = [bag for bag in bags.ids if bag not in y]
         if missing:
             raise ValueError(f"y must have a label for every bag, got none for {missing[0]!r}")
+        unknown = [*y.keys() - set(bags.ids)]
+        if unknown:
+            raise ValueError(
+                f"y must have labels of bags that there are, got one for {unknown[0]!r}: check bags"
+            )
         return np.array([y[bag] for bag in bags.ids])
     labels = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     rows = len(bags.number)
@@ -193,8 +198,8 @@ def labels_of_bags(y: Any, bags: Bags) -> np.ndarray:
         if other.size:
             bag = int(bags.number[other[0]])
             raise ValueError(
-                f"all rows of a bag must have one label, got {first[bag]!r} and "
-                f"{labels[other[0]]!r} in bag {bags.ids[bag]!r}: correct y, or give a label per bag"
+                f"all rows of a bag must have one label, got {first[bag]} and {labels[other[0]]} "
+                f"in bag {bags.ids[bag]!r}: correct y, or give a label per bag"
             )
         return np.asarray(first)
     if labels.shape != (len(bags),):
