@@ -190,7 +190,8 @@ def records() -> list[dict[str, str]]:
 def report() -> None:
     """Print means over repeats, with their deviation, in percent."""
     found = records()
-    print("| | " + " | ".join(SETS) + " | repeats |\n|---" * 1 + "|---" * (len(SETS) + 1) + "|")
+    print("| | " + " | ".join(SETS) + " | repeats |")
+    print("|---" * (len(SETS) + 2) + "|")
     for method in METHODS:
         cells, repeats = [], set()
         for name in SETS:
@@ -198,7 +199,8 @@ def report() -> None:
             values = [100 * float(r["accuracy"]) for r in own]
             repeats.add(len(values))
             cells.append(f"{np.mean(values):.1f} ± {np.std(values):.1f}" if values else "")
-        print(f"| {method} | " + " | ".join(cells) + f" | {max(repeats)} |")
+        told = " to ".join(str(count) for count in sorted({min(repeats), max(repeats)}))
+        print(f"| {method} | " + " | ".join(cells) + f" | {told} |")
 
 
 def main() -> None:
