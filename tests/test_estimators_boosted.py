@@ -198,7 +198,7 @@ def test_rows_that_are_far_off_are_taken_for_the_end_of_the_range():
 
 def test_leaves_are_chosen_on_held_out_rows():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(800, 4))
+    X = rng.normal(size=(2000, 4))
     bends = np.abs(X @ [1.0, -1.0, 0.5, 0.0]) + X[:, 3]
     model = DGTBoostingRegressor(random_state=0).fit(X, bends)
     assert model.chosen_.leaf != "constant" and model.score(X, bends) > 0.95
@@ -207,6 +207,8 @@ def test_leaves_are_chosen_on_held_out_rows():
     assert DGTBoostingRegressor(oblique=False, random_state=0).fit(X, bends).chosen_.leaf == (
         "constant"
     )
+    few = DGTBoostingRegressor(random_state=0).fit(X[:1999], bends[:1999])
+    assert few.chosen_.leaf == "constant"
 
 
 def test_validation_rows_stop_one_sum():

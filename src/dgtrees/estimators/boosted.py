@@ -38,7 +38,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         Whether the sum starts from a logistic regression; "auto" is decided on held-out rows.
     leaf : {"auto", "constant", "linear", "mixed"}, default "auto"
         What trees have: constants in their leaves, or linear functions of the row, or one and the
-        other in turns; "auto" is decided on held-out rows.
+        other in turns. "auto" is constant for classes.
     n_folds : int or None, default 4
         The model is the mean of so many sums of trees. Each is grown on all folds but one, which
         says when to stop. None grows one sum of `n_estimators` rounds on all rows.
@@ -182,7 +182,8 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         Whether the sum starts from a ridge regression; "auto" is decided on held-out rows.
         Predictions are then kept within the range of the training targets.
     leaf : {"auto", "constant", "linear", "mixed"}, default "auto"
-        As in `DGTBoostingClassifier`; constant for quantiles and counts.
+        As in `DGTBoostingClassifier`. "auto" is decided on held-out rows where there are 2,000
+        rows or more, and constant otherwise, and for quantiles and counts.
     patience : int or None, default 25
         Rounds without a lower held-out loss that end training.
     n_folds, validation_fraction, l2, max_samples, max_features

@@ -29,6 +29,8 @@ from dgtrees.tree.forest import ObliqueForest
 __all__ = ["BoostingEstimator"]
 
 _LEAST_ROWS = 20
+_FEWEST_FOR_SLOPES = 2000
+"""Rows of numbers from which on linear leaves are tried: they have gained on no smaller table."""
 _LEAST_FOLD = 5
 """Rows below which a fold says nothing."""
 
@@ -158,6 +160,8 @@ class BoostingEstimator(ModelEstimator):
             "oblique": held_out and self.oblique == "auto" and X.shape[1] > 1,
             "leaf": held_out
             and self.leaf == "auto"
+            and not self._n_classes
+            and len(train.X) >= _FEWEST_FOR_SLOPES
             and self.oblique is not False
             and rows.loss.linear_steps[0] > 0.0
             and bool((rows.signs == 0).any()),
