@@ -27,7 +27,7 @@ from dgtrees.learn.recipe import Recipe
             "label_smoothing must be a number of at least 0 and below 1, got 1.0",
         ),
         ({"scaling": "robust"}, "scaling must be one of standard, absolute, got"),
-        ({"target_scaling": "log"}, "target_scaling must be one of standard, range, got"),
+        ({"target_scaling": "log"}, "target_scaling must be one of standard, range, none, got"),
         ({"layer_biases": 1}, "layer_biases must be True or False, got 1"),
         ({"epsilon": 0.0}, "epsilon must be a number above 0, got 0.0"),
         ({"least_rate": 1.0}, "least_rate must be a number of at least 0 and below 1, got 1.0"),

@@ -84,6 +84,8 @@ def kinds() -> Iterator[Callable[[], Any]]:
     for boosting in (dgtrees.DGTBoostingClassifier, dgtrees.DGTBoostingRegressor):
         for linear in (False, True):
             yield partial(_fit, boosting(2, linear=linear, random_state=0))
+        # Linear leaves want rows enough for a cut.
+        yield partial(_fit, boosting(2, leaf="mixed", random_state=0), 5 * _ROWS)
     yield _sum_trees
     yield partial(_fit_classes, dgtrees.DGTBoostingClassifier(2, random_state=0))
     yield partial(_answer, dgtrees.DGTBandit(2, random_state=0))
@@ -99,9 +101,9 @@ def _own_loss(prediction: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, n
     return np.zeros(len(prediction)), np.zeros_like(prediction)
 
 
-def _rows() -> tuple[np.ndarray, np.ndarray]:
+def _rows(count: int = _ROWS) -> tuple[np.ndarray, np.ndarray]:
     """Rows whose class, or value, is 0 and 1."""
-    X = np.random.default_rng(0).normal(size=(_ROWS, _COLUMNS))
+    X = np.random.default_rng(0).normal(size=(count, _COLUMNS))
     return X, (X[:, 0] * X[:, 1] > 0).astype(np.int64)
 
 
@@ -114,8 +116,8 @@ def _arrays(X: np.ndarray) -> Iterator[np.ndarray]:
             yield array
 
 
-def _fit(model: Any) -> None:
-    X, y = _rows()
+def _fit(model: Any, count: int = _ROWS) -> None:
+    X, y = _rows(count)
     model.fit(X, y, X_val=X, y_val=y).predict(X)
     forest = model.model_.forest
     fitted = forest.trees[0] if model.model_.alone else forest

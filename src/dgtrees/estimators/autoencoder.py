@@ -78,7 +78,7 @@ class DGTAutoencoder(UnlabelledEstimator, _Parameters):
     >>> leaves, codes = coder.encode(X)
     >>> coder.decode(leaves, codes).shape
     (150, 4)
-    >>> bool(coder.reconstruction_error(X) < 0.1)
+    >>> bool(coder.reconstruction_error(X) < 0.2)  # of a variance of 4.5
     True
     """
 

