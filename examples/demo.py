@@ -31,7 +31,7 @@ from dgtrees.paper.baselines import LinUCB
 
 matplotlib.use("Agg")
 OUT = Path("demo")
-CHECKPOINTS = (100, 200, 400, 800, 1400)
+CHECKPOINTS = (200, 400, 800, 1400)
 
 
 def compile_all() -> None:
@@ -95,7 +95,10 @@ def decide(console: Console, X, y) -> None:
     order = np.random.default_rng(0).permutation(len(X))
     X, y = X[order], y[order]
     X_test, y_test = X[1400:], y[1400:]
-    policies = {"DGTBandit()": DGTBandit(n_actions=10, random_state=0), "LinUCB": LinUCB(10)}
+    policies = {
+        "DGTBandit()": DGTBandit(n_actions=10, random_state=0),
+        "LinUCB": LinUCB(10, random_state=0),
+    }
     curves = {name: Curve(accuracy=True) for name in policies}
     wrong = dict.fromkeys(policies, 0)
     table = Table("answers heard", *policies, caption="right on 397 digits that neither has seen")
@@ -124,14 +127,17 @@ def look(console: Console, X, y) -> None:
     digits_tree = DGTClassifier(max_depth=5, random_state=0).fit(X, y)
     plot_node_images(digits_tree).figure.savefig(OUT / "digits-tree.png", dpi=120)
 
-    diabetes = load_diabetes(scaled=False, as_frame=True)
-    rows, progression = diabetes.data, diabetes.target
+    diabetes = load_diabetes(scaled=False)
+    rows, progression, names = diabetes.data, diabetes.target, diabetes.feature_names
     seen = slice(0, 350)
-    tree = DGTRegressor(max_depth=2, random_state=0).fit(rows[seen], progression[seen])
+    tree = DGTRegressor(max_depth=2, max_columns=3, random_state=0).fit(
+        rows[seen], progression[seen]
+    )
     guess = tree.predict(rows[350:])
-    console.print(dgtrees.export_text(tree, max_weights=3), markup=False)
+    rules = dgtrees.export_text(tree, feature_names=names)
+    console.print(rules, markup=False, highlight=False)
     console.print(f"R2 on new patients {r2_score(progression[350:], guess):.2f}")
-    dgtrees.plot_tree(tree).figure.savefig(OUT / "diabetes-tree.png", dpi=120)
+    dgtrees.plot_tree(tree, feature_names=names).figure.savefig(OUT / "diabetes-tree.png", dpi=120)
 
 
 def main() -> None:
