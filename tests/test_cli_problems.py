@@ -36,22 +36,28 @@ def problems(capsys, *arguments) -> list[str]:
 
 
 def test_all_columns_that_will_not_do(table, capsys):
-    found = problems(capsys, "fit", table, "-t", "y")
+    found = problems(capsys, "fit", table, "-t", "y", "--strict")
     *columns, step = found
     assert [line.split("column ")[1].split(":")[0] for line in columns] == ["'name'", "'when'"]
     assert step == "drop all of them with drop=['name', 'when'] or --drop name,when"
 
 
-def test_columns_that_will_not_do_are_left_out_if_asked(table, capsys, tmp_path):
-    out = ["-o", str(tmp_path / "m.dgt"), "--max-depth", "2", "--max-epochs", "2"]
-    assert run(["fit", str(table), "-t", "y", "--drop-unusable", *out]) == 0
+def test_strict_and_dropping_exclude_each_other(table, capsys):
+    found = problems(capsys, "fit", table, "-t", "y", "--strict", "--drop-unusable")
+    assert found[0].startswith("--drop-unusable and --strict exclude each other")
+
+
+@pytest.mark.parametrize("asked", [[], ["--drop-unusable"]])
+def test_columns_that_will_not_do_are_left_out(table, capsys, tmp_path, asked):
+    out = ["-o", str(tmp_path / "m.dgt"), "--max-depth", "2", "--max-epochs", "2", *asked]
+    assert run(["fit", str(table), "-t", "y", *out]) == 0
     captured = capsys.readouterr()
     lines = captured.err.splitlines()
     assert "column 'name': looks like identifiers" in lines[0]
     assert "column 'when': holds dates or times" in lines[1]
     assert all(line.startswith("dgt: left out: ") for line in lines) and len(lines) == 2
     assert "2 columns" in captured.out
-    assert run(["fit", str(table), "-t", "y", "--drop-unusable", *out, "-q"]) == 0
+    assert run(["fit", str(table), "-t", "y", *out, "-q"]) == 0
     assert capsys.readouterr().err == ""
 
 

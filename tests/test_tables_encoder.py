@@ -137,8 +137,9 @@ def test_objects_that_are_numbers():
     ],
 )
 def test_columns_that_cannot_be_encoded(column, error, message):
+    frame = pd.DataFrame({"c": column, "s": ["x", "y"]})
     with pytest.raises(error, match=message):
-        Encoder().fit(columns_of(pd.DataFrame({"c": column, "s": ["x", "y"]})))
+        Encoder(on_unusable="raise").fit(columns_of(frame))
 
 
 def test_a_number_column_that_turns_to_text():

@@ -105,11 +105,17 @@ WHY = {
 }
 
 
+def _refuse(frame, file):
+    if file:
+        read_table(frame, on_unusable="raise")
+    Encoder(on_unusable="raise").fit(columns_of(frame))
+
+
 def test_all_problems_are_told_at_once_with_the_call_that_solves_them():
     frame = pd.DataFrame(BAD)
     for source, call in ((None, "encoder=Encoder(drop=["), ("file", "--drop customer,said,when")):
         with pytest.raises((ValueError, DataError)) as caught:
-            Encoder().fit(columns_of(frame)) if source is None else read_table(frame)
+            _refuse(frame, file=source is not None)
         lines = [str(caught.value), *caught.value.__notes__]
         assert len(lines) == len(WHY) + 1 and not any("\n" in line for line in lines)
         for line, (name, why) in zip(lines, WHY.items(), strict=False):
@@ -128,17 +134,26 @@ def test_calls_of_the_errors_solve_them():
     assert list(table.kinds.values()) == ["category"] * 3 + ["number"]
 
 
-def test_unusable_columns_can_be_dropped_with_a_warning():
-    frame = pd.DataFrame(BAD)[["customer", "fine"]].assign(row=range(ROWS))
+@pytest.mark.parametrize("choice", ["warn", "drop"])
+def test_unusable_columns_are_left_out_with_a_warning(choice):
+    frame = pd.DataFrame(BAD)[["customer", "said", "when", "fine"]].assign(row=range(ROWS))
+    left = ["fine", "row"] if choice == "warn" else ["fine"]
     with pytest.warns(ColumnWarning) as told:
-        encoder = Encoder(on_unusable="drop").fit(columns_of(frame))
-    assert encoder.feature_names == ["fine"] and len(told) == len(encoder.notes) == 2
-    assert encoder.expand(columns_of(frame)).shape == (ROWS, 1)
+        encoder = Encoder(on_unusable=choice).fit(columns_of(frame))
+    assert encoder.feature_names == left and len(told) == len(encoder.notes) == 4
+    assert encoder.expand(columns_of(frame)).shape == (ROWS, len(left))
     with pytest.warns(ColumnWarning) as told:
-        assert read_table(frame, on_unusable="drop").X.column_names == ["fine"]
-    assert len(told) == 2
+        assert read_table(frame, on_unusable=choice).X.column_names == left
+    assert [str(note.message).split("'")[1] for note in told][:3] == ["customer", "said", "when"]
     with pytest.raises(UnusableColumnError):
-        read_table(frame)
+        read_table(frame, on_unusable="raise")
+
+
+def test_a_table_without_any_usable_column_is_refused():
+    frame = pd.DataFrame(BAD)[["customer", "said"]]
+    for drop in ((), ("said",)):
+        with pytest.warns(ColumnWarning), pytest.raises(DataError, match="column that can be used"):
+            read_table(frame, drop=drop)
 
 
 @pytest.mark.parametrize(

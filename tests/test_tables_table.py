@@ -32,7 +32,7 @@ def read(data: bytes, target=None, **options) -> Table:
 def refused(data, target=None, **options) -> str:
     source = io.BytesIO(data) if isinstance(data, bytes) else data
     with pytest.raises(DataError) as caught:
-        read_table(source, target, **options)
+        read_table(source, target, **{"on_unusable": "raise", **options})
     message = str(caught.value)
     assert "\n" not in message
     return message
@@ -250,6 +250,13 @@ def test_errors_name_file_line_and_column(tmp_path, data, where, what):
     path.write_bytes(data)
     message = refused(path)
     assert message.startswith(f"{path}, ") and where in message and what in message
+
+
+def test_what_somebody_declared_or_a_model_expects_is_never_left_out():
+    table = pa.table({"odd": pa.array([[1], [2]]), "x": [1, 2], "y": [0, 1]})
+    message = refused(table, "y", kinds={"odd": "category"}, on_unusable="warn")
+    assert "column 'odd'" in message
+    assert "column 'odd'" in refused(table, features=["odd", "x"], on_unusable="warn")
 
 
 def test_text_and_missing_targets_are_refused():

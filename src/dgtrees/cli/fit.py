@@ -77,6 +77,7 @@ def fit(
     weight: o.Weight = None,
     drop: o.Drop = None,
     drop_unusable: o.DropUnusable = False,
+    strict: o.Strict = False,
     category: o.Category = None,
     number: o.Number = None,
     stream: Annotated[
@@ -120,7 +121,7 @@ def fit(
     """
     problems = Problems()
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
-    columns = o.column_options(drop, category, number, drop_unusable, problems)
+    columns = o.column_options(drop, category, number, drop_unusable, strict, problems)
     parameters = {
         "leaf": leaf,
         "recipe": recipe,

@@ -51,7 +51,7 @@ def check_job(job: Job, stream: bool, sharded: bool, problems: Problems) -> None
         check_task(job.task)
     if sharded:
         problems.require(
-            job.columns["on_unusable"] == "raise",
+            job.columns["on_unusable"] != "drop",
             "--drop-unusable is for one file: name the columns with --drop",
         )
         what = "a folder of Parquet files"

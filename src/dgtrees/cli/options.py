@@ -32,6 +32,7 @@ __all__ = [
     "Quiet",
     "RecipeName",
     "Seed",
+    "Strict",
     "Target",
     "Task",
     "Weight",
@@ -100,8 +101,16 @@ DropUnusable = Annotated[
     bool,
     typer.Option(
         "--drop-unusable",
-        help="Leave out identifiers, free text and what else nothing can be learnt from, with a "
-        "warning, instead of refusing the table.",
+        help="Leave out numbers that seem to count or name rows, too, as identifiers and free text "
+        "always are; a warning names them.",
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Refuse a table with identifiers, free text or other columns that nothing can be "
+        "learnt from, instead of leaving them out with a warning.",
     ),
 ]
 Category = Annotated[
@@ -172,13 +181,18 @@ def column_options(
     category: list[str] | None,
     number: list[str] | None,
     drop_unusable: bool,
+    strict: bool,
     problems: Problems,
 ) -> dict[str, Any]:
     """Options about columns."""
     for name in sorted(set(category or ()) & set(number or ())):
         problems.require(False, f"column {name!r} must be --category or --number, got both")
     kinds = dict.fromkeys(category or [], "category") | dict.fromkeys(number or [], "number")
-    on_unusable = "drop" if drop_unusable else "raise"
+    problems.require(
+        not (drop_unusable and strict),
+        "--drop-unusable and --strict exclude each other: choose one",
+    )
+    on_unusable = "drop" if drop_unusable else "raise" if strict else "warn"
     return {"drop": tuple(drop or ()), "kinds": kinds, "on_unusable": on_unusable}
 
 

@@ -58,6 +58,7 @@ def simulate(
     task: o.Task = "auto",
     drop: o.Drop = None,
     drop_unusable: o.DropUnusable = False,
+    strict: o.Strict = False,
     category: o.Category = None,
     number: o.Number = None,
     seed: o.Seed = 0,
@@ -83,7 +84,7 @@ def simulate(
         0 < test_fraction < 1, f"--test-fraction must be between 0 and 1, got {test_fraction}"
     )
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
-    columns = o.column_options(drop, category, number, drop_unusable, problems)
+    columns = o.column_options(drop, category, number, drop_unusable, strict, problems)
     problems.settle()
     table = read_labelled(train, target, task=task, **columns, **reading)
     held = None if test is None else read_validation(test, table, None, reading)

@@ -47,6 +47,7 @@ def tune(
     weight: o.Weight = None,
     drop: o.Drop = None,
     drop_unusable: o.DropUnusable = False,
+    strict: o.Strict = False,
     category: o.Category = None,
     number: o.Number = None,
     seed: o.Seed = 0,
@@ -74,7 +75,7 @@ def tune(
     problems.require(trials >= 1, f"--trials must be at least 1, got {trials}")
     o.check_backend(backend, problems)
     reading = o.reading_options(format, delimiter, header, encoding, decimal)
-    columns = o.column_options(drop, category, number, drop_unusable, problems)
+    columns = o.column_options(drop, category, number, drop_unusable, strict, problems)
     problems.settle()
     table = read_labelled(train, target, task=task, weight=weight, **columns, **reading)
     held = None if val is None else read_validation(val, table, weight, reading)

@@ -25,7 +25,7 @@ from dgtrees.tables.encoding import (
     learn_number,
 )
 from dgtrees.tables.frames import Labels, arrow_values, as_labels, is_numeric
-from dgtrees.tables.kinds import KINDS, settle_column, suspect, to_arrow
+from dgtrees.tables.kinds import KINDS, check_on_unusable, settle_column, suspect, to_arrow
 from dgtrees.tables.target_statistics import Targets, category_means
 from dgtrees.tables.text_values import to_numbers, without_blanks
 
@@ -74,7 +74,7 @@ class ColumnLearner:
         try:
             values = _settle(name, values, kind)
         except UnusableColumnError as error:
-            if self.encoder.on_unusable == "raise":
+            if self.encoder.on_unusable == "raise" or kind is not None:
                 raise
             return self._left_out(name, str(error))
         if isinstance(values, Labels):
@@ -142,10 +142,8 @@ class ColumnLearner:
 
 def _check_settings(encoder: Encoder, known: set[str]) -> None:
     problems = Problems()
-    problems.require(
-        encoder.on_unusable in ("raise", "drop"),
-        f"on_unusable must be 'raise' or 'drop', got {encoder.on_unusable!r}",
-    )
+    with problems.collect():
+        check_on_unusable(encoder.on_unusable)
     for name, kind in encoder.kinds.items():
         problems.require(
             kind in KINDS, f"the kind of {name!r} must be one of {KINDS}, got {kind!r}"

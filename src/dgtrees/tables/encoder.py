@@ -70,9 +70,10 @@ class Encoder:
         Columns to leave out.
     kinds : mapping
         "number", "category" or "date" for columns where the guess would be wrong.
-    on_unusable : {"raise", "drop"}
+    on_unusable : {"warn", "raise", "drop"}
         What to do with identifiers, free text and other columns that nothing can be learnt from:
-        refuse the table, or leave them out with a warning.
+        leave them out with a warning, or refuse the table. Numbers that seem to count or name rows
+        are used, with a warning; "drop" leaves them out, too.
 
     Attributes
     ----------
@@ -98,7 +99,7 @@ class Encoder:
     columns: list[Column] = field(default_factory=list)
     drop: Sequence[str] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
-    on_unusable: str = "raise"
+    on_unusable: str = "warn"
     notes: list[str] = field(default_factory=list)
 
     def unfitted(self) -> Encoder:

@@ -33,7 +33,7 @@ from dgtrees.tables.columns import (
 from dgtrees.tables.dates import find_order
 from dgtrees.tables.text_values import NUMBER, is_missing
 
-__all__ = ["KINDS", "settle_column", "settle_text", "suspect", "to_arrow"]
+__all__ = ["KINDS", "check_on_unusable", "settle_column", "settle_text", "suspect", "to_arrow"]
 
 KINDS = ("number", "category", "date")
 """What a column can be said to be."""
@@ -59,6 +59,12 @@ _FEW_VALUES = 30
 
 _NEARLY_ALL = 0.95
 """Share of rows with a value of their own from which whole numbers that are named so are names."""
+
+
+def check_on_unusable(choice: str) -> None:
+    """Refuse what is no way to deal with columns that nothing can be learnt from."""
+    if choice not in ("warn", "raise", "drop"):
+        raise ValueError(f"on_unusable must be 'warn', 'raise' or 'drop', got {choice!r}")
 
 
 def settle_text(

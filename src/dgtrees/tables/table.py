@@ -21,7 +21,7 @@ from dgtrees.tables.batch import Batch
 from dgtrees.tables.columns import Place, cannot_be_used, numbers_at_once, settle_columns, shown
 from dgtrees.tables.encoding import UNUSED
 from dgtrees.tables.formats import batches
-from dgtrees.tables.kinds import KINDS, settle_column, settle_text, suspect
+from dgtrees.tables.kinds import KINDS, check_on_unusable, settle_column, settle_text, suspect
 from dgtrees.tables.names import Names, named
 from dgtrees.tables.targets import TargetScan, read_target
 
@@ -75,8 +75,8 @@ class Columns:
         Columns to leave out.
     kinds : mapping
         "number", "category" or "date" for columns where that is known beforehand.
-    on_unusable : {"raise", "drop"}
-        What to do with columns that nothing can be learnt from.
+    on_unusable : {"warn", "raise", "drop"}
+        What to do with columns that nothing can be learnt from, as in `read_table`.
     features : sequence of str or None
         The columns a model expects, in its order; others are left out.
     """
@@ -86,11 +86,10 @@ class Columns:
     drop: Sequence[str] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     features: Sequence[str] | None = None
-    on_unusable: str = "raise"
+    on_unusable: str = "warn"
 
     def __post_init__(self) -> None:
-        if self.on_unusable not in ("raise", "drop"):
-            raise ValueError(f"on_unusable must be 'raise' or 'drop', got {self.on_unusable!r}")
+        check_on_unusable(self.on_unusable)
         for name, kind in self.kinds.items():
             if kind not in (*KINDS, UNUSED):
                 raise ValueError(f"the kind of {name!r} must be one of {KINDS}, got {kind!r}")
@@ -105,7 +104,7 @@ def read_table(
     drop: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
     features: Sequence[str] | None = None,
-    on_unusable: str = "raise",
+    on_unusable: str = "warn",
     **reading: Any,
 ) -> Table:
     """Read a file or a DataFrame into one `Table`.
@@ -128,9 +127,10 @@ def read_table(
         "number", "category" or "date" for columns where the guess would be wrong.
     features : sequence of str, optional
         Exactly the columns to return, in this order: those a model was trained on.
-    on_unusable : {"raise", "drop"}
+    on_unusable : {"warn", "raise", "drop"}
         What to do with identifiers, free text and other columns that nothing can be learnt from:
-        refuse the table, or leave them out with a warning.
+        leave them out with a warning, or refuse the table. Numbers that seem to count or name rows
+        are used, with a warning; "drop" leaves them out, too.
     **reading
         format, delimiter, header, encoding, decimal.
 
@@ -177,7 +177,7 @@ class TableStream:
         drop: Sequence[str] = (),
         kinds: Mapping[str, str] | None = None,
         features: Sequence[str] | None = None,
-        on_unusable: str = "raise",
+        on_unusable: str = "warn",
         **reading: Any,
     ) -> None:
         check_task(task)
@@ -242,9 +242,11 @@ def typed(batch: Batch, columns: Columns, task: str, classes: Any = None) -> Tab
     if weight_name is not None:
         with problems.collect():
             weight = _weights(batch, weight_name, decimal)
-    typed = _features(aligned, features, kinds, decimal, problems)
-    if columns.on_unusable == "drop":
-        _leave_out(typed, kinds, problems)
+    of_features = Problems()
+    typed = _features(aligned, features, kinds, decimal, of_features)
+    if columns.on_unusable != "raise" and columns.features is None:
+        _leave_out(typed, kinds, of_features, columns.on_unusable == "drop")
+    problems.found += of_features.found
     settle_columns(problems, file=True)
     if not typed:
         raise DataError(f"{batch.source}: must have a column that can be used, got none: add one")
@@ -281,12 +283,24 @@ def _kind_of(type_: pa.DataType) -> str:
 
 
 def _leave_out(
-    columns: dict[str, pa.ChunkedArray], kinds: Mapping[str, str], problems: Problems
+    columns: dict[str, pa.ChunkedArray],
+    kinds: Mapping[str, str],
+    problems: Problems,
+    counters: bool,
 ) -> None:
-    """Leave columns out that nothing can be learnt from, and tell of each."""
-    told = [str(error) for error in problems.found if isinstance(error, UnusableColumnError)]
-    problems.found = [e for e in problems.found if not isinstance(e, UnusableColumnError)]
-    for name in [n for n, column in columns.items() if pa.types.is_floating(column.type)]:
+    """Leave columns out that nothing can be learnt from, `counters` of rows too; tell of each.
+
+    What somebody has declared to be of some kind stays a problem.
+    """
+    told, kept = list[str](), list[Exception]()
+    for error in problems.found:
+        if isinstance(error, UnusableColumnError) and error.column not in kinds:
+            told.append(str(error))
+        else:
+            kept.append(error)
+    problems.found = kept
+    numbers = [n for n, column in columns.items() if pa.types.is_floating(column.type)]
+    for name in numbers if counters else []:
         reason = None if name in kinds else suspect(name, columns[name].to_numpy())
         if reason is not None:
             told.append(f"column {name!r} {reason}, which says nothing about new rows")
