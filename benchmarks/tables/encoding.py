@@ -48,7 +48,7 @@ def encode(
 def _spread(rows: pd.DataFrame, dates: tuple[str, ...]) -> pd.DataFrame:
     parts = {}
     for name in dates:
-        moment = pd.to_datetime(rows[name])
+        moment = pd.to_datetime(rows[name], utc=True).dt.tz_localize(None)
         parts[f"{name}, days"] = (moment - pd.Timestamp(0)) / pd.Timedelta(days=1)
         for part in ("month", "day_of_week", "hour"):
             parts[f"{name}, {part}"] = getattr(moment.dt, part)

@@ -10,7 +10,7 @@ import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_TRAINING_ROWS = 10_000
-SUITES = ("tables", "raw")
+SUITES = ("tables", "raw", "teaching")
 
 
 @dataclass(frozen=True)
