@@ -1,10 +1,19 @@
 """Directions of what is left to learn, and the bins of projections on them."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import Ridge
 
-from dgtrees.learn.directions import DIRECTION_BINS, Projections, local_slopes
+from dgtrees.learn.directions import (
+    _MOST_COLUMNS,
+    _RIDGE,
+    DIRECTION_BINS,
+    Projections,
+    _ridge_slopes,
+    local_slopes,
+)
 from reference import fixed_order_dot
 
 
@@ -40,3 +49,20 @@ def test_a_slope_is_found_and_only_in_the_columns_allowed():
         # Near a row columns vary little, and the ridge, which shortens a slope, also turns it.
         cosine = (slope[1] - slope[4]) / np.sqrt(2.0 * (slope**2).sum())
         assert cosine > 0.995
+
+
+@pytest.mark.parametrize("shape", [(30, 8), (8, 30), (12, 12)])
+def test_slopes_are_those_of_ridge_regression_whichever_side_is_longer(shape):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=shape)
+    X -= X.mean(axis=0)
+    residual = rng.normal(size=shape[0])
+    expected = Ridge(_RIDGE * shape[0], fit_intercept=False).fit(X, residual).coef_
+    np.testing.assert_allclose(_ridge_slopes(X, residual), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_directions_of_very_many_columns_take_a_part_of_them():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3 * _MOST_COLUMNS))
+    slopes = local_slopes(X, rng.normal(size=(40, 3)), np.arange(X.shape[1]), rng)
+    assert np.count_nonzero(slopes, axis=1).tolist() == [_MOST_COLUMNS] * 3

@@ -25,6 +25,9 @@ _HALVINGS = 5.0
 """The closest rows are between all and 2^-5 of them, evenly in the logarithm."""
 
 _LEAST_COLUMNS = 0.2
+_MOST_COLUMNS = 512
+"""Columns of one direction: solving for its slopes takes their cube."""
+
 _RIDGE = 0.01
 _TAIL = 0.005
 """Share of the rows beyond the first and the last of the bins, each."""
@@ -45,7 +48,8 @@ def local_slopes(
     """
     (n, d), count = rows.shape, residuals.shape[1]
     shares = rng.uniform(_LEAST_COLUMNS, 1.0, size=count) * len(columns)
-    sizes = np.minimum(len(columns), np.maximum(2, np.ceil(shares).astype(int)))
+    most = min(len(columns), _MOST_COLUMNS)
+    sizes = np.minimum(most, np.maximum(2, np.ceil(shares).astype(int)))
     order = rng.random((count, len(columns))).argsort(axis=1)
     close = np.maximum(n * 2.0 ** -rng.uniform(0.0, _HALVINGS, size=count), min(n, 3 * d + 20))
     centers = rng.integers(n, size=count)
@@ -63,10 +67,18 @@ def local_slopes(
             part, residual = part[near], residual[near]
         part = part[:, chosen[k]]
         part = part - np.full(len(part), 1.0 / len(part)) @ part
-        scatter = part.T @ part
-        scatter.flat[:: len(scatter) + 1] += _RIDGE * len(part)
-        slopes[k, chosen[k]] = np.linalg.solve(scatter, part.T @ (residual - residual.mean()))
+        slopes[k, chosen[k]] = _ridge_slopes(part, residual - residual.mean())
     return slopes
+
+
+def _ridge_slopes(part: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """Of centred rows, by the smaller of the two systems of equations that give the same."""
+    wide = part.shape[1] > len(part)
+    scatter = part @ part.T if wide else part.T @ part
+    scatter.flat[:: len(scatter) + 1] += _RIDGE * len(part)
+    if wide:
+        return np.asarray(part.T @ np.linalg.solve(scatter, residual))
+    return np.linalg.solve(scatter, part.T @ residual)
 
 
 class Projections:
