@@ -671,3 +671,15 @@ def test_scikit_learn_callbacks(classes):
     assert seen[0] == "setup" and seen[-1] == "teardown"
     assert len(seen) == 7 and all(0 <= score <= 1 for score in seen[1:-1])
     assert clf.n_iter_ == 5
+
+
+def test_targets_and_rows_of_the_wrong_kind_get_the_next_step():
+    with pytest.raises(ValueError, match="y must hold numbers, got 'no': take a classifier"):
+        DGTRegressor().fit(np.zeros((3, 1)), ["1", "2", "no"])
+    with pytest.raises(TypeError, match=r"got a list of dicts: pandas.DataFrame\(X\) makes one"):
+        DGTClassifier().fit([{"a": 1}, {"a": 2}], [0, 1])
+
+
+def test_what_was_tried_is_shown_as_a_table():
+    model = DGTRegressor(random_state=0).fit(np.arange(20.0)[:, None], np.arange(20.0))
+    assert repr(model.chosen_).startswith("held-out loss") and "<- kept" in repr(model.chosen_)

@@ -103,3 +103,10 @@ def test_columns_may_be_named_anew_before_or_after_encoding(models):
     assert model.named_features(own) == own
     with pytest.raises(ValueError, match="must name the 3 columns, or all 7 encoded ones, got 2"):
         model.named_features(["height", "age"])
+
+
+def test_a_model_is_shown_in_one_line(models):
+    for maker, _ in models.values():
+        model = maker.model_
+        shown = repr(model)
+        assert "\n" not in shown and len(shown) < 400 and model.kind in shown

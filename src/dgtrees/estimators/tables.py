@@ -6,6 +6,7 @@ answering are the business of whoever derives from it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -163,6 +164,10 @@ class TableEstimator(BaseEstimator):
 
     def _read_table(self, X: Any, first: bool) -> Table:
         """An array of floats, or columns where some are categories (or objects)."""
+        if isinstance(X, Sequence) and len(X) and isinstance(X[0], Mapping):
+            raise TypeError(
+                "X must be a table of rows, got a list of dicts: pandas.DataFrame(X) makes one"
+            )
         X = without_row_labels(X)
         columns = columns_of(X) if is_frame(X) else None
         if columns is not None and not all(is_numeric(values) for _, values in columns):

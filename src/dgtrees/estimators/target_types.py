@@ -168,6 +168,17 @@ class ValueTarget(RegressorMixin, TableEstimator):
         return y.reshape(len(y), outputs)
 
     def _values(self, y: Any) -> np.ndarray:
+        try:
+            return self._numbers(y)
+        except ValueError as error:
+            if "could not convert string to float" not in str(error):
+                raise
+            text = next(value for value in np.ravel(y).tolist() if not _is_number(value))
+            raise ValueError(
+                f"y must hold numbers, got {text!r}: take a classifier to predict classes"
+            ) from error
+
+    def _numbers(self, y: Any) -> np.ndarray:
         y = check_array(
             y,
             ensure_2d=False,
@@ -204,3 +215,11 @@ class ValueTarget(RegressorMixin, TableEstimator):
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

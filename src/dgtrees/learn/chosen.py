@@ -41,6 +41,8 @@ class Choice:
             lines.append(f"{self.score(plan):13.4f}   {len(self.losses[plan]):5d}  {plan}{kept}")
         return "\n".join(lines)
 
+    __repr__ = __str__
+
     def best(self, wanted: Callable[[Plan], bool], folds: int) -> Plan:
         """The best of the plans that were judged by so many folds; of equals the first."""
         found = [p for p, told in self.losses.items() if len(told) >= folds and wanted(p)]

@@ -53,6 +53,8 @@ class MemberChoice:
             lines.append(f"{self.errors[plan]:16.5f}   {plan}{kept}")
         return "\n".join(lines)
 
+    __repr__ = __str__
+
     def best(self) -> MemberPlan:
         """Of equals the first."""
         return min(self.errors, key=lambda plan: self.errors[plan])

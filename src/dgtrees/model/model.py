@@ -236,6 +236,11 @@ class Model:
             )
         return self.typical
 
+    def __repr__(self) -> str:
+        from dgtrees.model.summary import summary_lines
+
+        return f"<{'; '.join(summary_lines(self))}>"
+
     def _repr_html_(self) -> str:
         from dgtrees.model.notebook import model_html
 
