@@ -8,7 +8,7 @@ import pytest
 import dgtrees
 
 ROOT = Path(__file__).parents[1]
-TEXT = "![a tree](docs/tree.png) [start](docs/quickstart.md#keep-it) [cff](https://x.org) [up](#top)"
+TEXT = "![a tree](docs/tree.png) [start](docs/start.md#keep-it) [cff](https://x.org) [up](#top)"
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def make_absolute():
 def test_links_lead_to_the_repository_at_the_tag_of_the_version(make_absolute):
     assert make_absolute(TEXT, "https://host/me/dgtrees/", "0.2.0") == (
         "![a tree](https://host/me/dgtrees/raw/v0.2.0/docs/tree.png) "
-        "[start](https://host/me/dgtrees/blob/v0.2.0/docs/quickstart.md#keep-it) "
+        "[start](https://host/me/dgtrees/blob/v0.2.0/docs/start.md#keep-it) "
         "[cff](https://x.org) [up](#top)"
     )
 

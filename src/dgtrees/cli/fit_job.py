@@ -10,6 +10,7 @@ from dgtrees.cli import options as o
 from dgtrees.cli.comparison import compare, is_judged, judge_held_out
 from dgtrees.cli.job import Job, new_estimator
 from dgtrees.cli.labelled import read_labelled, read_validation, score
+from dgtrees.errors import DataError
 
 __all__ = ["fit_shards", "fit_stream", "fit_whole"]
 
@@ -19,6 +20,7 @@ def fit_whole(job: Job) -> tuple[Any, int, dict[str, Any]]:
     table = read_labelled(
         job.train, job.target, task=job.task, weight=job.weight, **job.columns, **job.reading
     )
+    _check_target(table)
     model = new_estimator(table.task, job.parameters, job.own, job.kind)
     rows, judged = len(table), is_judged(job.judge, len(table))
     if job.val is None:
@@ -37,6 +39,15 @@ def fit_whole(job: Job) -> tuple[Any, int, dict[str, Any]]:
     scores = score(model, held.X, held.y, held.weight)
     beside = {"beside": compare(model, table, held, "validation")} if judged else {}
     return model, rows, {f"validation_{name}": value for name, value in scores.items()} | beside
+
+
+def _check_target(table: Any) -> None:
+    """Refuse numbers that are all the same; the estimators refuse classes that are."""
+    if table.task == "regression" and len(table) > 1 and (table.y == table.y[0]).all():
+        raise DataError(
+            f"{table.source}, column {table.target!r}: the target must differ between rows, got "
+            f"{table.y[0]:g} in all of them: check --target"
+        )
 
 
 def _own_validation(model: Any, table: Any) -> dict[str, Any]:
