@@ -93,10 +93,17 @@ def test_a_counter_of_rows_is_told_once_with_the_option_that_drops_it(tmp_path, 
 
 
 def test_classes_of_few_rows_each_are_told(tmp_path, capsys):
-    path = table(tmp_path, person=[f"n{row // 2}" for row in range(240)])
+    path = table(tmp_path, person=[f"n{row // 3}" for row in range(240)])
     found = fitted(capsys, path, "-t", "person", "-o", str(tmp_path / "m.dgt"))
     (note,) = found["beside"]["notes"]
     assert "classes in 192 rows: too few rows per class" in note
+
+
+def test_an_identifier_is_no_target(tmp_path, capsys):
+    path = table(tmp_path, person=[f"n{row}" for row in range(240)])
+    assert run(["fit", path, "-t", "person", "-o", str(tmp_path / "m.dgt"), *QUICK]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "classes must repeat, got 240 different ones in 240 rows: check --target" in line
 
 
 def test_a_number_that_never_changes_is_no_target(tmp_path, capsys):

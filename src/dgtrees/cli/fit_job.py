@@ -14,6 +14,9 @@ from dgtrees.errors import DataError
 
 __all__ = ["fit_shards", "fit_stream", "fit_whole"]
 
+_ENOUGH_ROWS = 20
+"""Of a table whose classes should repeat."""
+
 
 def fit_whole(job: Job) -> tuple[Any, int, dict[str, Any]]:
     """Learn from a table in memory."""
@@ -42,11 +45,21 @@ def fit_whole(job: Job) -> tuple[Any, int, dict[str, Any]]:
 
 
 def _check_target(table: Any) -> None:
-    """Refuse numbers that are all the same; the estimators refuse classes that are."""
-    if table.task == "regression" and len(table) > 1 and (table.y == table.y[0]).all():
+    """Refuse numbers that are all the same, and classes that hardly repeat.
+
+    A single class is refused by the estimators.
+    """
+    place, rows = f"{table.source}, column {table.target!r}", len(table)
+    if table.task == "regression" and rows > 1 and (table.y == table.y[0]).all():
         raise DataError(
-            f"{table.source}, column {table.target!r}: the target must differ between rows, got "
-            f"{table.y[0]:g} in all of them: check --target"
+            f"{place}: the target must differ between rows, got {table.y[0]:g} in all of them: "
+            "check --target"
+        )
+    names = len(np.unique(table.y)) if table.task == "classification" else 0
+    if rows >= _ENOUGH_ROWS and 2 * names > rows:
+        raise DataError(
+            f"{place}: classes must repeat, got {names:,} different ones in {rows:,} rows: check "
+            "--target, or take numbers as numbers with --task regression"
         )
 
 
