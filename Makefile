@@ -8,7 +8,8 @@ DEMO := .venv/.demo
 # Data sets beside the repository are used where no others are named.
 export DGTREES_DATA ?= $(wildcard $(CURDIR)/../shared/datasets)
 
-.PHONY: demo test check bench accuracy agreement bandit paper paper-smoke tables docs refresh format clean help
+.PHONY: demo test check bench accuracy agreement bandit paper paper-smoke tables docs refresh format \
+	release-check clean help
 
 help:
 	@echo "make demo      a tree, a policy and a picture in a minute or so: results in demo/"
@@ -21,6 +22,7 @@ help:
 	@echo "make paper     every table and figure of the paper, cheapest runs first; stop and go on at will"
 	@echo "make tables    our defaults beside other models on ordinary tables (needs DGTREES_DATA)"
 	@echo "make paper-smoke  the same on bundled data, in a minute or two"
+	@echo "make release-check  sdist and wheel: reproducible, complete, and working in clean environments"
 	@echo "make agreement leaves of Python, files, ONNX and C, 110,000 rows a model"
 
 VENV = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -58,6 +60,11 @@ format: $(SET_UP)
 
 refresh: $(SET_UP)
 	$(BIN)/python -m docs.refresh
+
+# Interpreters to install the wheel into, and what to hand to the script.
+PYTHONS ?= $(PYTHON)
+release-check:
+	$(PYTHON) release/check.py --python $(PYTHONS) $(RELEASE)
 
 docs: $(SET_UP)
 	$(BIN)/mkdocs serve

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dgtrees.cli.app import run
-from dgtrees.cli.comparison import is_judged, split_rows
+from dgtrees.cli.comparison import comparison_text, is_judged, split_rows
 
 RNG = np.random.default_rng(5)
 QUICK = ["--max-depth", "2", "--max-epochs", "3"]
@@ -81,8 +81,49 @@ def test_leaks_and_rare_classes_are_told(tmp_path, capsys):
     path = table(tmp_path, rare=np.where(rare, "bad", "good"), refund=np.where(rare, 10.5, 0.0))
     found = fitted(capsys, path, "-t", "rare", "-o", str(tmp_path / "m.dgt"))
     leak, scarce = found["beside"]["notes"]
-    assert leak.startswith("column 'refund' alone predicts the target (right 1)")
+    assert leak.startswith("column 'refund' alone predicts the target (100.0% right): ")
     assert scarce.startswith("only 3.1% of rows are 'bad'")
+
+
+def test_a_counter_of_rows_is_told_once_with_the_option_that_drops_it(tmp_path, capsys):
+    path = table(tmp_path, number=np.arange(240))
+    assert run(["fit", path, "-t", "label", "-o", str(tmp_path / "m.dgt"), *QUICK]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("dgt: column 'number' counts rows") and "or --drop number)" in line
+
+
+def test_classes_of_few_rows_each_are_told(tmp_path, capsys):
+    path = table(tmp_path, person=[f"n{row // 3}" for row in range(240)])
+    found = fitted(capsys, path, "-t", "person", "-o", str(tmp_path / "m.dgt"))
+    (note,) = found["beside"]["notes"]
+    assert "classes in 192 rows: too few rows per class" in note
+
+
+def test_an_identifier_is_no_target(tmp_path, capsys):
+    path = table(tmp_path, person=[f"n{row}" for row in range(240)])
+    assert run(["fit", path, "-t", "person", "-o", str(tmp_path / "m.dgt"), *QUICK]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "classes must repeat, got 240 different ones in 240 rows: check --target" in line
+
+
+def test_a_number_that_never_changes_is_no_target(tmp_path, capsys):
+    path = table(tmp_path, price=np.full(240, 3.5))
+    assert run(["fit", path, "-t", "price", "-o", str(tmp_path / "m.dgt"), *QUICK]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the target must differ between rows, got 3.5 in all of them: check --target" in line
+
+
+def test_small_tables_say_that_nothing_was_compared(tmp_path, capsys):
+    where = ["-t", "label", "-o", str(tmp_path / "m.dgt")]
+    assert run(["fit", table(tmp_path, rows=60), *where, *QUICK]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("note: not compared with other")
+
+
+def test_scores_have_three_decimals_and_no_minus_zero():
+    perfect = {"accuracy": 1.0, "auc": 1.0, "log_loss": -1e-9}
+    lines = comparison_text({"which": "validation", "rows": 5, "scores": {"CART": perfect}})
+    assert lines[0] == "on 5 validation rows, after learning:"
+    assert lines[2].split() == ["CART", "1.000", "1.000", "0.000"]
 
 
 def test_which_tables_are_judged_unasked():

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
+BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
 
 pytestmark = pytest.mark.slow
 
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """A folder with the content of the wheel, as pip would unpack it."""
-    pytest.importorskip("setuptools", reason="builds a wheel")
+    pytest.importorskip("hatchling", reason="builds a wheel")
     source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    shutil.copytree(ROOT / "src", source / "src", ignore=unwanted)
+    for name in ("src", "release"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-c", BUILD, str(source)]
     subprocess.run(command, cwd=source, check=True, capture_output=True)
     (wheel,) = source.glob("*.whl")

@@ -52,3 +52,9 @@ def test_a_column_that_is_the_target_is_found(classes):
 def test_an_honest_table_has_none():
     simple = Yardsticks(X[SEEN], SIDE[SEEN], None, [0, 1])
     assert simple.giveaways(np.arange(3), X[NEW], SIDE[NEW]) == []
+
+
+def test_classes_of_two_rows_each_are_compared_too():
+    rows, target = np.arange(40.0).reshape(20, 2), np.arange(20) % 10
+    simple = Yardsticks(rows, target, None, [f"n{k}" for k in range(10)])
+    assert set(simple.scores(rows, target)) == {"linear", "CART", "constant"}

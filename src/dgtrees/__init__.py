@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dgtrees.paper.baselines.tao import TAOClassifier, TAORegressor
     from dgtrees.tree import ObliqueForest, ObliqueTree
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "BanditRecipe": "dgtrees.bandit",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dgtrees.cli.output import said
+from dgtrees.errors import ColumnWarning
 
 __all__ = ["compare", "comparison_text", "is_judged", "judge_held_out", "split_rows"]
 
@@ -15,6 +17,8 @@ FEWEST, MOST = 100, 50_000
 """Rows of tables that are judged without being asked for it."""
 _HELD_OUT, _MOST_HELD_OUT = 0.2, 20_000
 _RARE = 0.05
+_FEW_ROWS = 10
+"""Rows per class, below which the target may be no class at all."""
 _SCORES = {
     "classification": {"accuracy": "accuracy", "auc": "AUC", "log_loss": "log-loss"},
     "regression": {"rmse": "RMSE", "r2": "R2"},
@@ -41,7 +45,9 @@ def judge_held_out(model: Any, table: Any) -> dict[str, Any]:
         for rows in split_rows(table.y, classify, seed=0)
     )
     trial = clone(model).set_params(verbose=0)
-    trial.fit(learnt.X, learnt.y, sample_weight=learnt.weight)
+    with warnings.catch_warnings():  # the fit to all rows says the same
+        warnings.simplefilter("ignore", ColumnWarning)
+        trial.fit(learnt.X, learnt.y, sample_weight=learnt.weight)
     return compare(trial, learnt, held, "held-out")
 
 
@@ -95,10 +101,10 @@ def compare(model: Any, table: Any, held: Any, which: str) -> dict[str, Any]:
         "scores": {name: {key: s[key] for key in shown} for name, s in every.items()},
     }
     given = simple.giveaways(finished.source, rows_held, y_held)
-    measure = "right" if names else "R2"
     notes = [
-        f"column {finished.names[column]!r} alone predicts the target ({measure} {score:.4g}): is "
-        "it known before the target is? Leave it out with --drop if not"
+        f"column {finished.names[column]!r} alone predicts the target "
+        f"({f'{score:.1%} right' if names else f'R2 {score:.3f}'}): if it is not known before the "
+        "target is, leave it out with --drop"
         for column, score in given
     ]
     if names and len(names) == 2 and share < _RARE:
@@ -107,6 +113,11 @@ def compare(model: Any, table: Any, held: Any, which: str) -> dict[str, Any]:
             f"only {share:.1%} of rows are {rare!r}: accuracy says little, look at AUC and "
             "log-loss; --class-weight balanced predicts the rare class more often"
         )
+    if names and len(y) < _FEW_ROWS * len(names):
+        notes.append(
+            f"{len(names)} classes in {len(y):,} rows: too few rows per class to learn much; "
+            "is the target an identifier, or a number (--task regression)?"
+        )
     return {**result, "notes": notes} if notes else result
 
 
@@ -114,12 +125,18 @@ def comparison_text(found: dict[str, Any]) -> list[str]:
     """Lines of a table, a model a line, and notes."""
     columns = next(names for names in _SCORES.values() if set(names) == set(_first(found)))
     width = max(map(len, found["scores"])) + 2
-    lines = [f"on {found['rows']:,} {found['which']} rows, after learning from the others:"]
+    learnt = "learning from the others" if found["which"] == "held-out" else "learning"
+    lines = [f"on {found['rows']:,} {found['which']} rows, after {learnt}:"]
     lines.append(" " * width + "".join(f"{title:>10}" for title in columns.values()))
     for name, scores in found["scores"].items():
-        cells = "".join(f"{said(scores[key], 3):>10}" for key in columns)
+        cells = "".join(f"{_shown(key, scores[key]):>10}" for key in columns)
         lines.append(f"  {name:<{width - 2}}{cells}")
     return [*lines, *(f"note: {note}" for note in found.get("notes", ()))]
+
+
+def _shown(key: str, score: float | None) -> str:
+    """Three decimals; errors, whose size is the target's, in three digits."""
+    return said(score, 3) if key == "rmse" or score is None else f"{round(score, 3) + 0.0:.3f}"
 
 
 def _first(found: dict[str, Any]) -> dict[str, Any]:

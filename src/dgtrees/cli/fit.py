@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from dgtrees.cli import options as o
-from dgtrees.cli.comparison import comparison_text
+from dgtrees.cli.comparison import FEWEST, comparison_text
 from dgtrees.cli.file_checks import check_files
 from dgtrees.cli.fit_job import fit_shards, fit_stream, fit_whole
 from dgtrees.cli.job import Job, boosting_parameters, check_job
@@ -251,6 +251,8 @@ def _summary(result: dict[str, Any]) -> str:
             lines.insert(-1, f"{where} {name}: {said(result[key])}")
     if "beside" in result:
         lines += comparison_text(result["beside"])
+    elif result["rows"] < FEWEST:
+        lines.append(f"note: not compared with other models, for less than {FEWEST} rows (--judge)")
     return "\n".join(lines)
 
 

@@ -10,8 +10,12 @@ from dgtrees.cli import options as o
 from dgtrees.cli.comparison import compare, is_judged, judge_held_out
 from dgtrees.cli.job import Job, new_estimator
 from dgtrees.cli.labelled import read_labelled, read_validation, score
+from dgtrees.errors import DataError
 
 __all__ = ["fit_shards", "fit_stream", "fit_whole"]
+
+_ENOUGH_ROWS = 20
+"""Of a table whose classes should repeat."""
 
 
 def fit_whole(job: Job) -> tuple[Any, int, dict[str, Any]]:
@@ -19,6 +23,7 @@ def fit_whole(job: Job) -> tuple[Any, int, dict[str, Any]]:
     table = read_labelled(
         job.train, job.target, task=job.task, weight=job.weight, **job.columns, **job.reading
     )
+    _check_target(table)
     model = new_estimator(table.task, job.parameters, job.own, job.kind)
     rows, judged = len(table), is_judged(job.judge, len(table))
     if job.val is None:
@@ -37,6 +42,25 @@ def fit_whole(job: Job) -> tuple[Any, int, dict[str, Any]]:
     scores = score(model, held.X, held.y, held.weight)
     beside = {"beside": compare(model, table, held, "validation")} if judged else {}
     return model, rows, {f"validation_{name}": value for name, value in scores.items()} | beside
+
+
+def _check_target(table: Any) -> None:
+    """Refuse numbers that are all the same, and classes that hardly repeat.
+
+    A single class is refused by the estimators.
+    """
+    place, rows = f"{table.source}, column {table.target!r}", len(table)
+    if table.task == "regression" and rows > 1 and (table.y == table.y[0]).all():
+        raise DataError(
+            f"{place}: the target must differ between rows, got {table.y[0]:g} in all of them: "
+            "check --target"
+        )
+    names = len(np.unique(table.y)) if table.task == "classification" else 0
+    if rows >= _ENOUGH_ROWS and 2 * names > rows:
+        raise DataError(
+            f"{place}: classes must repeat, got {names:,} different ones in {rows:,} rows: check "
+            "--target, or take numbers as numbers with --task regression"
+        )
 
 
 def _own_validation(model: Any, table: Any) -> dict[str, Any]:

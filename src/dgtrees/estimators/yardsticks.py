@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -52,7 +52,9 @@ class Yardsticks:
     ) -> None:
         self._classes = classes
         self._scaler = StandardScaler().fit(rows)
-        self._models: dict[str, Any] = _simple_models(classes is not None)
+        scarce = classes is not None and np.bincount(target).max() < _FOLDS
+        folds = KFold(_FOLDS) if scarce else _FOLDS  # else classes in proportion
+        self._models: dict[str, Any] = _simple_models(classes is not None, folds)
         self._parts = rows, target, weight
         with warnings.catch_warnings():  # a class of two rows, steps that do not converge
             warnings.simplefilter("ignore")
@@ -104,9 +106,9 @@ class Yardsticks:
         return judge_classes(target, shares, shares.argmax(axis=1), self._classes)
 
 
-def _simple_models(classify: bool) -> dict[str, Any]:
+def _simple_models(classify: bool, folds: Any) -> dict[str, Any]:
     """Unfitted, by the names that users see."""
-    cart = GridSearchCV(_cart(classify), _SIZES, cv=_FOLDS)
+    cart = GridSearchCV(_cart(classify), _SIZES, cv=folds)
     if classify:
         linear, constant = LogisticRegression(max_iter=300), DummyClassifier()
     else:

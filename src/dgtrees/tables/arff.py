@@ -143,7 +143,7 @@ def _row(text: str, attributes: list[_Attribute], place: str) -> list:
     if len(fields) != len(attributes):
         raise DataError(
             f"{place}: rows must have {len(attributes)} values as declared, got {len(fields)}: "
-            "mend the line"
+            "fix the line"
         )
     return [_value(f, a, place) for f, a in zip(fields, attributes, strict=True)]
 

@@ -5,6 +5,7 @@ Needs Arrow, which judges columns of objects (`kinds`); predicting never comes h
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -86,7 +87,8 @@ class ColumnLearner:
             reason = f"column {name!r} {reason}, which says nothing about new rows"
             if self.encoder.on_unusable == "drop":
                 return self._left_out(name, reason)
-            self._tell(f"{reason}: drop it ({drop_call([name], file=False)})")
+            calls = f"{drop_call([name], file=False)} or --drop {shlex.quote(name)}"
+            self._tell(f"{reason}: drop it ({calls})")
         self._notice_constant(name, numbers)
         return learn_number(name, numbers, weight)
 

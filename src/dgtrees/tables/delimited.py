@@ -241,7 +241,8 @@ def _by_row(
         if len(row) != width:
             raise DataError(
                 f"{source}, line {line}, column {min(len(row), width) + 1}: rows must have {width} "
-                f"fields like the first one, got {len(row)}: mend the line or its quotes"
+                f"fields like the first one, got {len(row)}: fix the line or its quotes, if this "
+                "is a table"
             )
         lines.append(line)
         rows.append(row)
@@ -280,7 +281,7 @@ def _strict_rows(
         except csv.Error as error:
             raise DataError(
                 f"{source}, line {begins}: quotes must be closed and doubled inside, got: {error}: "
-                "mend the line"
+                "fix the line"
             ) from error
         row = _stripped(row, delimiter)
         if row:

@@ -162,7 +162,8 @@ def _utf8(block: bytes, encoding: str, source: str, first_line: int) -> bytes:
         column = error.start - (before.rfind(b"\n") + 1) + 1
         raise DataError(
             f"{source}, line {line}, byte {column}: must be {encoding}, "
-            f"got the byte 0x{block[error.start]:02x}: give the file's encoding (often latin-1)"
+            f"got the byte 0x{block[error.start]:02x}: if this is a table, give its encoding "
+            "(often encoding='latin-1' or --encoding latin-1)"
         ) from error
     except LookupError as error:
         raise DataError(f"{source}: unknown encoding {encoding!r}: try utf-8 or latin-1") from error

@@ -198,7 +198,7 @@ def _parse_by_line(block: bytes, source: str, first_line: int) -> _Part:
                 continue
             if not colon or not _INDEX.fullmatch(name):
                 raise DataError(
-                    f"{place}: entries must be index:value, got {_shown(field)}: mend the line"
+                    f"{place}: entries must be index:value, got {_shown(field)}: fix the line"
                 )
             if int(name) <= last:
                 raise DataError(
@@ -228,7 +228,7 @@ def _label(token: bytes, place: str) -> float:
 def _number(token: bytes, place: str, what: str) -> float:
     if _NUMBER.fullmatch(token) and np.isfinite(number := float(token)):
         return number
-    raise DataError(f"{place}: {what} must be a finite number, got {_shown(token)}: mend the line")
+    raise DataError(f"{place}: {what} must be a finite number, got {_shown(token)}: fix the line")
 
 
 def _shown(token: bytes) -> str:

@@ -164,7 +164,8 @@ def refuse_missing(column: pa.ChunkedArray, batch: Batch, place: Place) -> None:
         missing = missing | pc.is_in(column, value_set=marks).to_numpy()
     if missing.any():
         raise place.error(
-            "the target must be known in every row, got a missing value: drop such rows",
+            f"the target must be known in every row, got {missing.sum():,} missing values: leave "
+            "such rows out",
             int(np.flatnonzero(missing)[0]),
         )
 
