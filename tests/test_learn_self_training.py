@@ -6,8 +6,6 @@ import pytest
 from dgtrees.learn import few_labels
 from dgtrees.learn.few_labels import (
     Graphs,
-    Spreading,
-    SpreadingChoice,
     agree,
     choose_spreading,
     sample_rows,
@@ -16,7 +14,15 @@ from dgtrees.learn.few_labels import (
 from dgtrees.learn.guesses import GUESS_NAMES, best_penalty, make_guess
 from dgtrees.learn.part_labelled import PartLabelled, best_sharpness
 from dgtrees.learn.self_training import choose, self_train, with_labels
-from dgtrees.learn.student import student_recipe, train_student
+from dgtrees.learn.spreading import Spreading, SpreadingChoice
+from dgtrees.learn.student import (
+    StudentPlan,
+    choose_student,
+    student_importance,
+    student_plans,
+    student_recipe,
+    train_student,
+)
 
 
 def two_moons(rows=160, labels=8, seed=0):
@@ -102,6 +108,43 @@ def test_the_graph_is_chosen_where_labels_follow_it():
     assert "their average" in str(choice)
 
 
+def test_the_penalty_of_sure_models_is_no_stronger_than_their_classes_need():
+    random = np.random.default_rng(1)
+    X = random.normal(size=(60, 80)).astype(np.float32)  # more columns than labels
+    truth = (X[:, :40].sum(axis=1) > 0).astype(int)
+    part = PartLabelled(X, np.arange(60), np.eye(2)[truth], np.ones(60), True)
+
+    def wrong(penalty):
+        guess = make_guess(part, "linear", penalty)
+        held = np.vstack([guess(part.fold == fold)[part.fold == fold] for fold in range(10)])
+        label = np.concatenate([truth[part.fold == fold] for fold in range(10)])
+        return ((held[:, 0] < 0) != label).mean()
+
+    assert wrong(best_penalty(part)) <= min(wrong(p) for p in (1e4, 1e2, 1.0)) + 0.05
+
+
+def test_leaves_and_height_are_chosen_on_rows_held_out():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 10)).astype(np.float32)
+    score = X @ np.linspace(-1, 1, 10)
+    shares = np.column_stack([1 / (1 + np.exp(score)), 1 / (1 + np.exp(-score))])
+    plans = student_plans(400, None, "auto")
+    assert plans == [StudentPlan(4), StudentPlan(0, "linear"), StudentPlan(1, "linear")]
+    recipe = student_recipe(True, max_epochs=40)
+    losses = choose_student(X, shares, np.ones(400), True, plans, recipe, seed=0)
+    assert min(losses, key=losses.get) == StudentPlan(0, "linear")
+    tree = train_student(X, shares, np.ones(400), True, plans[1], recipe, seed=0)
+    importance = student_importance(tree, X, shares, np.ones(400), True)
+    assert importance.sum() == pytest.approx(1.0)
+    assert importance[[0, -1]].min() > 5 * importance[[4, 5]].max()
+
+
+def test_a_given_height_is_taken_as_it_is():
+    assert student_plans(400, 3, "auto") == [StudentPlan(3)]
+    assert student_plans(400, 3, "linear") == [StudentPlan(3, "linear")]
+    assert student_plans(400, None, "constant") == [StudentPlan(4)]
+
+
 def test_no_graph_and_a_graph_of_a_given_size():
     part, _ = two_moons()
     assert not any(one.neighbours for one in choose(part, part.X, 0).losses)
@@ -134,7 +177,11 @@ def test_rows_agree_with_labels_and_a_tree():
     np.testing.assert_allclose(agreed.sum(axis=1), 1.0)
     assert (agreed[40:50].argmax(axis=1) == truth[40:50]).mean() > 0.7
     alone = SpreadingChoice(shares={Spreading("linear"): 1.0})
-    assert agree(part, Graphs(part.X, 0), alone, told) is told
+    np.testing.assert_allclose(agree(part, Graphs(part.X, 0), alone, told), told)
+    (graph,) = choice.shares
+    both = SpreadingChoice(shares={graph: 0.25, Spreading("linear"): 0.75})
+    mixed = 0.25 * agreed + 0.75 * told
+    np.testing.assert_allclose(agree(part, Graphs(part.X, 0), both, told), mixed, atol=0.02)
 
 
 def test_labels_stay_what_they_are():
@@ -146,7 +193,7 @@ def test_a_student_learns_shares():
     part, truth = two_moons()
     shares = np.where(truth[:, None] == [0, 1], 0.8, 0.2)
     recipe = student_recipe(True, max_epochs=40)
-    tree = train_student(part.X, shares, part.weight, True, 4, recipe, seed=0)
+    tree = train_student(part.X, shares, part.weight, True, StudentPlan(4), recipe, seed=0)
     p = np.exp(tree.predict(part.X))
     p /= p.sum(axis=1, keepdims=True)
     assert np.abs(p - shares).mean() < 0.03

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dgtrees.errors import StateError
-from dgtrees.model.answer import Actions, Classes, Values, answer_from
+from dgtrees.model.answer import Actions, Classes, Values
+from dgtrees.model.contents import answer_from
 
 OUTPUTS = np.array([[0.0, 2.0, 1.0], [3.0, 3.0, 0.0]])
 

@@ -20,7 +20,7 @@ from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.estimators.target_types import ClassTarget
 from dgtrees.learn.bag_choice import BagChoice
 from dgtrees.learn.bag_members import FittedBags, fit_bags
-from dgtrees.model.answer import Classes
+from dgtrees.model.bag_classes import BagClasses
 from dgtrees.model.bag_explanation import BagExplanation, explain_bag
 from dgtrees.tables.bags import POOLINGS, Bags, labels_of_bags, rows_and_bags
 from dgtrees.tables.encoder import Encoder
@@ -160,7 +160,7 @@ class DGTBagClassifier(ClassTarget, ModelEstimator):
             self._encoder = self._encoder.with_distances(fitted.center)
         importance = np.zeros(self.n_features_in_)
         np.add.at(importance, self._encoder.source, fitted.importance)
-        self._answer = Classes(self.classes_, pooling=plan.pooling)
+        self._answer = BagClasses(self.classes_, pooling=plan.pooling)
         self.model_ = self._finished(
             fitted.trees,
             None if len(fitted.trees) == 1 else "mean",
@@ -209,7 +209,11 @@ class DGTBagClassifier(ClassTarget, ModelEstimator):
     def _bag_outputs(self, X: Any, bags: Any) -> np.ndarray:
         X, found = rows_and_bags(X, bags)
         outputs = self._outputs(X)
-        return outputs if found is None else self._answer.of_bags(outputs, found)
+        return outputs if found is None else self._of_bags(outputs, found)
+
+    def _of_bags(self, outputs: np.ndarray, found: Bags) -> np.ndarray:
+        assert isinstance(self._answer, BagClasses)
+        return self._answer.of_bags(outputs, found)
 
     def predict(self, X: ArrayLike, bags: ArrayLike | None = None) -> np.ndarray:
         """Label of every bag, in the order in which bags first appear, or of every row without."""
@@ -262,14 +266,14 @@ class DGTBagClassifier(ClassTarget, ModelEstimator):
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def _pooled(self, rows: Any, found: Bags) -> np.ndarray:
-        return np.asarray(self._answer.predict(self._answer.of_bags(self._outputs(rows), found)))
+        return np.asarray(self._answer.predict(self._of_bags(self._outputs(rows), found)))
 
     # What is known
 
     @property
     def pooling_(self) -> str:
         """How odds of rows make those of a bag."""
-        assert self._answer.pooling is not None
+        assert isinstance(self._answer, BagClasses)
         return self._answer.pooling
 
     @property

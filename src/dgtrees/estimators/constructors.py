@@ -74,6 +74,7 @@ class SelfTrainingParameters:
 
     max_depth: int | Literal["auto"] = "auto"
     _: KW_ONLY
+    leaf: str = "auto"
     n_neighbors: int | Literal["auto"] = "auto"
     n_rounds: int = 2
     max_epochs: int | None = None

@@ -23,8 +23,8 @@ from dgtrees.learn.cuts import CutSettings
 from dgtrees.learn.quiet import quiet
 from dgtrees.learn.threads import one_thread
 from dgtrees.learn.unlabelled import fit_unlabelled
-from dgtrees.model.answer import Clusters
 from dgtrees.model.cluster_rules import ClusterRule, describe_clusters
+from dgtrees.model.clusters import Clusters
 from dgtrees.tables.encoder import Encoder
 from dgtrees.tables.examples import merge_repeated
 from dgtrees.tree.oblique import ObliqueTree

@@ -8,7 +8,7 @@ are averaged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -24,13 +24,12 @@ from dgtrees.learn.neighbour_graph import (
 )
 from dgtrees.learn.part_labelled import PartLabelled, best_sharpness
 from dgtrees.learn.smoothing import smooth
+from dgtrees.learn.spreading import FIRST_STRENGTH, Spreading, SpreadingChoice
 
 __all__ = [
     "NEIGHBOURS",
     "TREE_PULL",
     "Graphs",
-    "Spreading",
-    "SpreadingChoice",
     "agree",
     "choose_spreading",
     "sample_rows",
@@ -40,10 +39,8 @@ __all__ = [
 _DIRECTIONS = (2, 5, 15, 50)
 NEIGHBOURS = (5, 15, 50)
 _STRENGTHS = (0.001, 0.01, 0.1, 1.0)
-_FIRST_STRENGTH = 0.01
 _GRAPHS_KEPT = 3
 _AVERAGED, _LEAST_SHARE = 24, 0.01
-_SHOWN = 5
 _CHOICE_LABELS, _CHOICE_ROWS = 2000, 5000
 """Labelled rows and rows in all, at most, that candidates are judged on."""
 
@@ -57,100 +54,6 @@ _FOLD_TOLERANCE = 1e-2
 
 TREE_PULL = 0.3
 """How much a tree's answers count, against 1 for all neighbours together."""
-
-
-@dataclass(frozen=True)
-class Spreading:
-    """How labels come to all rows.
-
-    Parameters
-    ----------
-    guess : str
-        What the labelled rows alone say, one of `guesses.GUESS_NAMES`.
-    neighbours : int
-        Of every row in the graph; 0 for no graph.
-    strength : float
-        How much the guess counts against neighbours.
-    scaling, directions
-        How distances are taken (`neighbour_graph`).
-    """
-
-    guess: str = "nothing"
-    neighbours: int = 0
-    strength: float = _FIRST_STRENGTH
-    scaling: str = "standard"
-    directions: int = 0
-
-    def __str__(self) -> str:
-        guess = GUESS_NAMES[self.guess]
-        if not self.neighbours:
-            return f"{guess} of the labelled rows"
-        return (
-            f"{self.neighbours} neighbours in {self.directions} directions "
-            f"({self.scaling}), {guess} at {self.strength:g}"
-        )
-
-
-@dataclass
-class SpreadingChoice:
-    """What was tried, its loss on labels that were held out, and which are averaged.
-
-    Parameters
-    ----------
-    losses : dict
-        Log-loss with one label more or less in doubt, or absolute error of standardised values.
-    sharpness : dict
-        By what centred targets are multiplied for class shares that are as sure as they are right.
-    shares : dict
-        What each of those that are kept counts in the average.
-    loss : float
-        Log-loss, or squared error, of the average.
-    alone : float, optional
-        The same of a tree of the labelled rows alone, where one was trained.
-    penalty : float
-        Of the linear model.
-    """
-
-    losses: dict[Spreading, float] = field(default_factory=dict)
-    sharpness: dict[Spreading, float] = field(default_factory=dict)
-    shares: dict[Spreading, float] = field(default_factory=dict)
-    loss: float = np.inf
-    alone: float | None = None
-    penalty: float = 1.0
-
-    @property
-    def helps(self) -> bool:
-        """Whether unlabelled rows help, as far as held-out labels can tell."""
-        return self.alone is None or self.loss <= self.alone
-
-    @property
-    def most(self) -> int:
-        """Most neighbours of those that are kept."""
-        return max(one.neighbours for one in self.shares)
-
-    def best(self, count: int, graphs: bool = False) -> list[Spreading]:
-        """The best of all, or of those with a graph."""
-        some = [one for one in self.losses if one.neighbours or not graphs]
-        return sorted(some, key=lambda one: self.losses[one])[:count]
-
-    def __str__(self) -> str:
-        """The best candidates and their shares of the average, and every plain guess."""
-        kept = sorted(self.shares, key=lambda one: self.losses[one])
-        shown = {*kept[:_SHOWN], *(one for one in self.losses if not one.neighbours)}
-        lines = ["held-out loss   share  what"]
-        for one in sorted(shown, key=lambda one: self.losses[one]):
-            share = self.shares.get(one, 0.0)
-            lines.append(f"{self.losses[one]:13.4f}   {share:5.2f}  {one}")
-        if rest := sum(self.shares[one] for one in kept if one not in shown):
-            lines.append(f"{'':13}   {rest:5.2f}  others like these")
-        told = [(self.loss, "log-loss, or squared error, of their average", self.helps)]
-        if self.alone is not None:
-            told.append(
-                (self.alone, "the same of a tree of the labelled rows alone", not self.helps)
-            )
-        for loss, what, best in told:
-            lines.append(f"{loss:13.4f}          {what}{'  <- kept' if best else ''}")
-        return "\n".join(lines)
 
 
 class Graphs:
@@ -220,7 +123,7 @@ class _Search:
         directions = sorted({min(r, d) for r in _DIRECTIONS})
         for scaling, r in product(SCALINGS if neighbours else (), directions):
             for k in sorted(neighbours, reverse=True):
-                one = Spreading("nothing", k, _FIRST_STRENGTH, scaling, r)
+                one = Spreading("nothing", k, FIRST_STRENGTH, scaling, r)
                 self.judge(one, self.graphs.graph(one))
         bases = choice.best(_GRAPHS_KEPT, graphs=True)
         for kind in GUESS_NAMES:
@@ -305,17 +208,20 @@ def spread_labels(part: PartLabelled, graphs: Graphs, choice: SpreadingChoice) -
 def agree(
     part: PartLabelled, graphs: Graphs, choice: SpreadingChoice, told: np.ndarray
 ) -> np.ndarray:
-    """Class shares or values that agree with labels, neighbours and what a tree has told."""
+    """Class shares or values that agree with labels, neighbours and what a tree has told.
+
+    The tree is what the guess was before, and counts at least as much; where what was kept has no
+    neighbours to agree with, it is told all there is.
+    """
     label, known = _labels(part)
     guess = part.kept(told - part.center)
-    whole = sum(share for one, share in choice.shares.items() if one.neighbours)
-    if not whole:
-        return told
     total = np.zeros_like(guess)
     for one, share in choice.shares.items():
+        z = guess
         if one.neighbours:
             graph = graphs.graph(one, choice.most)
-            total += share / whole * smooth(graph, label, known, guess, TREE_PULL)
+            z = smooth(graph, label, known, guess, max(TREE_PULL, one.strength))
+        total += share * z
     targets = part.whole(total) + part.center
     if not part.classification:
         return targets

@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 from dgtrees.learn.linear import PENALTIES, linear_models
 from dgtrees.learn.members import MemberPlan, MemberRows, grow_member
-from dgtrees.learn.part_labelled import PartLabelled
+from dgtrees.learn.part_labelled import PartLabelled, best_sharpness
 from dgtrees.tables.examples import Examples
 
 __all__ = ["GUESS_NAMES", "Guess", "best_penalty", "make_guess"]
@@ -38,14 +38,17 @@ def make_guess(part: PartLabelled, kind: str, penalty: float = 1.0) -> Guess:
 
 
 def best_penalty(part: PartLabelled) -> float:
-    """The penalty of a linear model that is best for the folds together."""
+    """The penalty of a linear model that is best for the folds together.
+
+    Candidates are judged once they are as sure as they are right; weak penalties of few labels,
+    right more often but far too sure, would never be chosen otherwise.
+    """
     held = np.zeros((len(PENALTIES), *part.offsets.shape))
     for fold in range(part.n_folds):
         out = part.fold == fold
         for number, model in enumerate(_linear(part, out, PENALTIES)):
             held[number, out] = _centred(part, model.predict(part.X[part.labelled[out]]))
-    weight = part.weight[part.labelled]
-    scores = [weight @ np.square(guess - part.offsets).mean(axis=1) for guess in held]
+    scores = [part.mean_loss(part.answers(one, best_sharpness(part, one))) for one in held]
     return PENALTIES[int(np.argmin(scores))]
 
 

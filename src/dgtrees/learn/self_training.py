@@ -15,14 +15,14 @@ from scipy.special import softmax
 from dgtrees.learn.few_labels import (
     NEIGHBOURS,
     Graphs,
-    SpreadingChoice,
     agree,
     choose_spreading,
     sample_rows,
     spread_labels,
 )
 from dgtrees.learn.part_labelled import PartLabelled
-from dgtrees.learn.student import student_height, student_recipe, train_student
+from dgtrees.learn.spreading import SpreadingChoice
+from dgtrees.learn.student import choose_student, student_plans, student_recipe, train_student
 from dgtrees.learn.threads import one_thread
 from dgtrees.tree.oblique import ObliqueTree
 
@@ -63,6 +63,7 @@ def self_train(
     choice: SpreadingChoice,
     *,
     max_depth: int | None = None,
+    leaf: str = "auto",
     n_rounds: int = 2,
     max_epochs: int | None = None,
     seed: int = 0,
@@ -78,17 +79,24 @@ def self_train(
     columns : ndarray of shape (rows, d)
         Rows in their own units, for the graph.
     choice : SpreadingChoice
+        Takes note of the heights and leaves that are tried.
     max_depth : int, optional
         Height of the tree; by the number of rows where it is not given.
+    leaf : {"auto", "constant", "linear"}
+        What leaves hold; "auto" chooses where the height is not given.
     n_rounds : int
         How often the tree is trained.
     """
-    height = student_height(len(part)) if max_depth is None else max_depth
+    plans = student_plans(len(part), max_depth, leaf)
     recipe = student_recipe(part.classification, max_epochs)
     graphs = Graphs(columns, part.seed)
     with one_thread():
         targets = with_labels(part, spread_labels(part, graphs, choice))
-    rest = part.weight, part.classification, height, recipe, seed, n_threads
+    if len(plans) > 1:
+        given = X, targets, part.weight, part.classification, plans, recipe, seed, n_threads
+        choice.students = choose_student(*given)
+        plans = [min(plans, key=choice.students.__getitem__)]
+    rest = part.weight, part.classification, plans[0], recipe, seed, n_threads
     tree = train_student(X, targets, *rest)
     for _ in range(n_rounds - 1):
         outputs = tree.predict(X)

@@ -1,4 +1,4 @@
-"""What a model's outputs mean: classes, values, actions or clusters.
+"""What a model's outputs mean: classes, values or actions; clusters are in `model.clusters`.
 
 An answer turns outputs (rows, outputs), or those of one row (outputs,), into what users asked for.
 It also knows what it is called in exported files, and what of it a model file holds: everything
@@ -8,21 +8,19 @@ that differs between answers is here, and nobody else compares their types.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import softmax
 
 from dgtrees.errors import StateError
-from dgtrees.model.text import short_number
+from dgtrees.model.clusters import Clusters
 from dgtrees.schema import shown
-from dgtrees.tables.bags import Bags
 
-__all__ = ["Actions", "Answer", "Classes", "Clusters", "Values", "answer_from"]
+__all__ = ["Actions", "Answer", "Classes", "Values"]
 
 Bounds = tuple[np.ndarray, np.ndarray]
 
@@ -54,15 +52,12 @@ class Classes:
         Whether outputs are shares, and not scores.
     exponent : float
         Powers of shares by it, divided by their sum, are probabilities.
-    pooling : {"sum", "max", "mean"}, optional
-        How the odds of rows make those of a bag, where bags were labelled (`tables.bags`).
     """
 
     labels: np.ndarray
     factors: np.ndarray | None = None
     shares: bool = False
     exponent: float = 1.0
-    pooling: str | None = None
 
     bounds: ClassVar[Bounds | None] = None
     logarithms: ClassVar[bool] = False
@@ -122,16 +117,6 @@ class Classes:
         powers = (shares / shares.max(axis=-1, keepdims=True)) ** self.exponent
         return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
-    def of_bags(self, outputs: np.ndarray, bags: Bags) -> np.ndarray:
-        """Outputs (bags, 2) of bags, from those of their rows."""
-        if self.pooling is None:
-            raise TypeError(
-                "bags must be left out where no bags were labelled in training, got some: "
-                "predict rows, or fit a DGTBagClassifier"
-            )
-        scores = bags.pool(outputs[:, 1] - outputs[:, 0], self.pooling)
-        return np.stack([np.zeros_like(scores), scores], axis=1)
-
     def to_header(self) -> dict[str, Any]:
         """Fields of a model file."""
         if self.labels.dtype.kind not in _LABELS:
@@ -140,12 +125,11 @@ class Classes:
             )
         factors = {} if self.factors is None else {"class_factors": self.factors.tolist()}
         sharp = {} if self.exponent == 1.0 else {"exponent": self.exponent}
-        pooled = {} if self.pooling is None else {"pooling": self.pooling}
         labels = {"classes": self.labels.tolist(), "classes_dtype": self.labels.dtype.str}
-        return {**labels, **factors, **sharp, **pooled}
+        return {**labels, **factors, **sharp}
 
     @classmethod
-    def from_header(cls, header: dict[str, Any]) -> Classes:
+    def from_header(cls, header: dict[str, Any]) -> Self:
         """Classes as they were in fit: in order, and of the type that the file names."""
         labels, dtype = header["classes"], header["classes_dtype"]
         kind, size = re.fullmatch(r"[<>|=]?(\w)(\d*)", dtype).groups()  # type: ignore[union-attr]
@@ -167,10 +151,7 @@ class Classes:
         exponent = float(header.get("exponent", 1.0))
         if exponent != 1.0 and not shares:
             raise ValueError(f"exponent must be 1 where trees do not give shares, got {exponent}")
-        pooling = header.get("pooling")
-        if pooling is not None and len(labels) != 2:
-            raise ValueError(f"classes of bags must be 2, got {shown(labels)}")
-        return cls(np.array(labels, dtype=np.dtype(dtype)), known, shares, exponent, pooling)
+        return cls(np.array(labels, dtype=np.dtype(dtype)), known, shares, exponent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +174,6 @@ class Values:
     logarithms: bool = False
 
     labels: ClassVar[None] = None
-    pooling: ClassVar[None] = None
     names: ClassVar[None] = None
     emphasis: ClassVar[None] = None
     weighing: ClassVar[None] = None
@@ -257,7 +237,6 @@ class Actions:
     bounds: ClassVar[Bounds | None] = None
     logarithms: ClassVar[bool] = False
     names: ClassVar[None] = None
-    pooling: ClassVar[None] = None
     emphasis: ClassVar[None] = None
     weighing: ClassVar[None] = None
     exponent: ClassVar[float] = 1.0
@@ -277,131 +256,4 @@ class Actions:
         return self.labels[outputs.argmax(axis=-1)]
 
 
-@dataclass(frozen=True, eq=False)
-class Clusters:
-    """The one output is the number of the row's leaf, which is that of its cluster.
-
-    Parameters
-    ----------
-    centers : ndarray of shape (clusters, encoded columns)
-        Means of the clusters' rows.
-    scale : ndarray of shape (encoded columns,)
-        What differences are divided by before they are squared and added up to distances.
-    bases : ndarray of shape (clusters, rank, encoded columns), optional
-        Orthonormal directions: a row of the cluster is its centre and a number for each of them,
-        in units of the scale.
-    """
-
-    centers: np.ndarray
-    scale: np.ndarray
-    bases: np.ndarray | None = None
-
-    bounds: ClassVar[Bounds | None] = None
-    logarithms: ClassVar[bool] = False
-    labels: ClassVar[None] = None
-    pooling: ClassVar[None] = None
-    names: ClassVar[None] = None
-    emphasis: ClassVar[None] = None
-    weighing: ClassVar[None] = None
-    exponent: ClassVar[float] = 1.0
-    numbered: ClassVar[bool] = True
-    task: ClassVar[str] = "clustering"
-    onnx_output: ClassVar[str] = "label"
-    c_outputs: ClassVar[str] = "Number of the cluster"
-    c_best: ClassVar[str] = "cluster"
-    n_outputs: ClassVar[int] = 1
-
-    def predict(self, outputs: np.ndarray) -> Any:
-        """Number of the cluster."""
-        return outputs[..., 0].astype(np.int32)
-
-    def distances(self, rows: np.ndarray) -> np.ndarray:
-        """Distances of encoded rows to all centres, (rows, clusters)."""
-        found = np.empty((len(rows), len(self.centers)))
-        for k, center in enumerate(self.centers):
-            found[:, k] = np.sqrt(np.square((rows - center) / self.scale).sum(axis=1))
-        return found
-
-    def encode(self, rows: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-        """Codes (rows, rank) of encoded rows in their clusters."""
-        assert self.bases is not None
-        codes = np.empty((len(rows), self.bases.shape[1]))
-        for k in np.unique(clusters):
-            here = clusters == k
-            codes[here] = (rows[here] - self.centers[k]) / self.scale @ self.bases[k].T
-        return codes
-
-    def decode(self, clusters: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Encoded rows that these codes stand for: centres, where there are no directions."""
-        rows = self.centers[clusters]
-        if self.bases is not None:
-            for k in np.unique(clusters):
-                here = clusters == k
-                rows[here] += codes[here] @ self.bases[k] * self.scale
-        return rows
-
-    def words(
-        self, names: Sequence[str], rows: np.ndarray, spread: np.ndarray | None, short: bool
-    ) -> list[str]:
-        """Every cluster by the most unusual columns of its centre, in deviations from the mean.
-
-        In short it is the first of them, without the value.
-        """
-        mean = np.average(self.centers, axis=0, weights=rows if rows.any() else None)
-        spread = self.scale if spread is None else spread
-        said = []
-        for k, center in enumerate(self.centers):
-            away = (center - mean) / spread
-            columns = [j for j in np.argsort(-np.abs(away), kind="stable")[:3] if away[j]]
-            if short:
-                said.append(f"{away[columns[0]]:+.1f} sd {names[columns[0]]}" if columns else "")
-                continue
-            parts = [f"{names[j]} {short_number(center[j])} ({away[j]:+.1f} sd)" for j in columns]
-            said.append(f"cluster {k}: {', '.join(parts)}" if parts else f"cluster {k}")
-        return said
-
-    def to_header(self) -> dict[str, Any]:
-        """Fields of a model file."""
-        return {"n_clusters": len(self.centers)}
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """Arrays of a model file."""
-        bases = {} if self.bases is None else {"clusters.bases": self.bases}
-        return {"clusters.centers": self.centers, "clusters.scale": self.scale, **bases}
-
-    @classmethod
-    def from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Clusters:
-        """Clusters as they were in fit."""
-        centers, scale = arrays["clusters.centers"], arrays["clusters.scale"]
-        bases = arrays.get("clusters.bases")
-        count, columns = header["n_clusters"], len(scale)
-        if centers.shape != (count, columns):
-            raise ValueError(
-                f"clusters.centers must be {count} by {columns}, got {shown(centers.shape)}"
-            )
-        if bases is not None and (bases.shape[::2] != centers.shape or not bases.shape[1]):
-            raise ValueError(
-                f"clusters.bases must be {count} by rank by {columns}, got {shown(bases.shape)}"
-            )
-        known = [centers, scale] if bases is None else [centers, scale, bases]
-        if not all(np.isfinite(array).all() for array in known) or not (scale > 0).all():
-            raise ValueError("centres, bases and scales must be finite, and scales above 0")
-        return cls(centers, scale, bases)
-
-    def check_leaves(self, leaf_values: np.ndarray) -> None:
-        """Refuse leaves (leaves, outputs) that do not hold their own numbers."""
-        numbers = np.arange(len(self.centers), dtype=np.float64)[:, None]
-        if not np.array_equal(leaf_values, numbers):
-            raise ValueError(f"leaves must hold the numbers 0 to {len(numbers) - 1} in order")
-
-
 Answer = Classes | Values | Actions | Clusters
-
-
-def answer_from(
-    header: dict[str, Any], arrays: dict[str, np.ndarray] | None = None
-) -> Classes | Values | Clusters:
-    """The answer that a file describes."""
-    if "n_clusters" in header:
-        return Clusters.from_file(header, arrays or {})
-    return (Classes if "classes" in header else Values).from_header(header)

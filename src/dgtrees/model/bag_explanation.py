@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from dgtrees.errors import StateError
-from dgtrees.model.answer import Classes
+from dgtrees.model.bag_classes import BagClasses, outputs_of_bags
 from dgtrees.model.contributions import contributions
 from dgtrees.model.explanation import Explanation, explain
 from dgtrees.model.model import ModelLike, model_of
-from dgtrees.model.pooled import outputs_of_bags
 from dgtrees.tables.bags import Bags
 from dgtrees.tables.frames import is_frame
 
@@ -97,7 +96,7 @@ def explain_bag(model: ModelLike, X: Any, *, max_rows: int = 3) -> BagExplanatio
     """
     seen = model_of(model)
     answer = seen.answer
-    if not isinstance(answer, Classes) or answer.pooling is None:
+    if not isinstance(answer, BagClasses):
         raise StateError(
             f"explain_bag takes a model of bags, got {seen.kind}: fit a DGTBagClassifier, or use "
             "explain for one row"

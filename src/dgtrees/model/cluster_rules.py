@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dgtrees.model.answer import Clusters
+from dgtrees.model.clusters import Clusters
 from dgtrees.model.model import ModelLike, model_of
 from dgtrees.model.text import on_one_line, short_number
 

@@ -8,14 +8,16 @@ import numpy as np
 
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
-from dgtrees.model.answer import Actions, Classes, Clusters, Values, answer_from
+from dgtrees.model.answer import Actions, Classes, Values
+from dgtrees.model.bag_classes import BagClasses
+from dgtrees.model.clusters import Clusters
 from dgtrees.model.facts import Facts
 from dgtrees.model.header import check_arrays
 from dgtrees.model.model import Model, forest_of
 from dgtrees.schema import shown
 from dgtrees.tables.encoder import Encoder
 
-__all__ = ["describe", "restore"]
+__all__ = ["answer_from", "describe", "restore"]
 
 _SCORES = ("history", "n_iter", "best_score", "oob_score", "stages", "inertia")
 
@@ -60,7 +62,7 @@ def restore(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) ->
         trees = model_file.forest_from(arrays)
         if answer.numbered:
             raise ValueError(f"clusters are leaves of one tree, got trees combined by {combine}")
-        scored = isinstance(answer, Classes) and answer.pooling is None
+        scored = isinstance(answer, Classes) and not isinstance(answer, BagClasses)
         if combine != "sum" and (combine == "mean") == scored:
             raise ValueError(f"trees of {answer.task} cannot be combined by {combine}")
     scale, importances = arrays.get("encoded_feature_scale"), arrays.get("feature_importances")
@@ -97,6 +99,17 @@ def restore(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) ->
     forest = forest_of(trees, answer, combine or "mean", base)
     _check_stages(facts.scores.get("stages"), len(trees))
     return Model(forest, answer, encoder, combine is None, kind, facts)
+
+
+def answer_from(
+    header: dict[str, Any], arrays: dict[str, np.ndarray] | None = None
+) -> Classes | Values | Clusters:
+    """The answer that a file describes."""
+    if "n_clusters" in header:
+        return Clusters.from_file(header, arrays or {})
+    if header.get("pooling") is not None:
+        return BagClasses.from_header(header)
+    return (Classes if "classes" in header else Values).from_header(header)
 
 
 def _check_stages(stages: list[int] | None, trees: int) -> None:

@@ -18,10 +18,11 @@ from scipy.special import softmax
 
 from dgtrees.errors import StateError
 from dgtrees.model import file as model_file
-from dgtrees.model.answer import Answer, Classes, Clusters, Values
+from dgtrees.model.answer import Answer, Classes, Values
+from dgtrees.model.bag_classes import outputs_of_bags
+from dgtrees.model.clusters import Clusters
 from dgtrees.model.facts import Facts
 from dgtrees.model.header import UNSAID, refusing
-from dgtrees.model.pooled import outputs_of_bags
 from dgtrees.model.reading import encode_row, encode_table, read_columns
 from dgtrees.tables.encoder import Encoder
 from dgtrees.tables.encoding import Column
