@@ -28,11 +28,6 @@ REFUSED = {
     "latin": ("age,label\n1,süß\n2,x\n".encode("latin-1"), "--encoding latin-1"),
     "ragged": ("age,label\n1,x\n2,y,3\n", "line 3, column 3: rows must have 2 fields"),
     "twice": ("age,age,label\n1,2,x\n3,4,y\n", "column names must differ, got 'age' twice"),
-    "identifier": (lines(uid=[f"{n * 7919:07x}" for n in range(ROWS)]), "--drop uid"),
-    "essay": (
-        lines(said=[f"it was good and cheap but late {n}" for n in range(ROWS)]),
-        "looks like free text",
-    ),
     "money": (lines(price=[f'"$1,{n:03}.00"' for n in range(ROWS)]), "--category price"),
     "gaps": (
         "age,label\n" + "1,x\n2,\n3,y\n4,\n" * 9,
@@ -54,6 +49,29 @@ def test_one_line_says_what_to_do(name, tmp_path, capsys):
     out, err = capsys.readouterr()
     assert not out and err.count("\n") == 1 and step in err
     assert not (tmp_path / "m.dgt").exists()
+
+
+USELESS = {
+    "identifier": ({"uid": [f"{n * 7919:07x}" for n in range(ROWS)]}, "looks like identifiers"),
+    "essay": (
+        {"said": [f"it was good and cheap but late {n}" for n in range(ROWS)]},
+        "looks like free text",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", USELESS)
+def test_useless_columns_are_left_out_in_one_line(name, tmp_path, capsys):
+    columns, reason = USELESS[name]
+    path, out = tmp_path / "table.csv", tmp_path / "m.dgt"
+    path.write_text(lines(**columns))
+    arguments = ["fit", str(path), "-t", "label", "-o", str(out)]
+    assert run([*arguments, "--strict"]) == 2 and not out.exists()
+    refused = capsys.readouterr().err
+    assert run([*arguments, "--max-depth", "2", "--max-epochs", "3"]) == 0
+    told = capsys.readouterr().err
+    assert refused.count("\n") == told.count("\n") == 1 and told.startswith("dgt: left out: ")
+    assert reason in told and reason in refused and f"--drop {next(iter(columns))}" in refused
 
 
 def test_spreadsheets_are_named(tmp_path, capsys):
