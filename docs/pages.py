@@ -43,6 +43,7 @@ __all__ = [
     "ROOT",
     "arithmetic",
     "differences",
+    "figure_statement",
     "fresh",
     "pages",
     "picture",
@@ -172,9 +173,9 @@ def _stating(stated: dict[str, str]) -> Iterator[None]:
     def savefig(figure: Figure, target: Any, **options: Any) -> None:
         save(figure, target, **options)
         if isinstance(target, (str, Path)):
-            stated[Path(target).name] = _statement(figure)
+            stated[Path(target).name] = figure_statement(figure)
         else:  # the command's, which writes its files itself
-            unnamed.append(_statement(figure))
+            unnamed.append(figure_statement(figure))
 
     with mock.patch.object(Figure, "savefig", savefig):
         yield
@@ -183,7 +184,7 @@ def _stating(stated: dict[str, str]) -> Iterator[None]:
     stated.update(zip(others, unnamed, strict=True))
 
 
-def _statement(figure: Figure) -> str:
+def figure_statement(figure: Figure) -> str:
     """A figure in words: titles, names, texts, and where its curves end."""
     lines = []
     for ax in figure.axes:

@@ -107,14 +107,15 @@ def _value_text(result: dict[str, Any]) -> str:
 
 
 def _class_text(result: dict[str, Any]) -> str:
+    shares = said(result["shares_log_loss"])
     majority = f"always {result['majority_class']}: {said(result['majority_accuracy'])}"
     lines = [
         ("rows", f"{result['rows']:,}", ""),
         ("accuracy", said(result["accuracy"]), majority),
         ("balanced accuracy", said(result["balanced_accuracy"]), "mean over classes"),
         ("AUC", said(result["auc"]), "0.5: no better than chance"),
-        ("log-loss", said(result["log_loss"]), f"class shares: {said(result['shares_log_loss'])}"),
-        ("calibration gap", said(result["calibration_gap"]), "said against came true"),
+        ("log-loss", said(result["log_loss"]), f"predicting class shares: {shares}"),
+        ("calibration gap", said(result["calibration_gap"]), "predicted against observed"),
     ]
     if result["unknown_rows"]:
         note = "classes the model does not know: counted as wrong"

@@ -158,5 +158,6 @@ def _said(
             said.append(names[column] if above else f"not {names[column]}")
         else:
             sign = ">=" if above else "<"
-            said.append(f"{names[column]} {sign} {short_number(threshold, 16)}")
+            digits = 15 if float(f"{threshold:.15g}") == threshold else 17
+            said.append(f"{names[column]} {sign} {short_number(threshold, digits)}")
     return said
