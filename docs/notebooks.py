@@ -1,8 +1,8 @@
 """Run the notebooks of examples/ without Jupyter: `python -m docs.notebooks` stores their outputs.
 
-Cells are executed in order in one namespace. What they print, the value of a last expression (as text
-and, where it has it, as HTML) and the figures they leave open become their outputs. A figure's text
-says what it states, so that the tests can compare it.
+Cells are executed in order in one namespace. What they print, the value of a last expression (as
+text, and as HTML where it has that) and the figures they leave open become their outputs. A
+figure's text says what it states, so that the tests can compare it.
 """
 
 from __future__ import annotations
