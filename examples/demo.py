@@ -84,8 +84,8 @@ def classify(console: Console, X, digits) -> None:
     again = dgtrees.load(OUT / "digits.dgt")
     assert np.array_equal(again.predict(X_test), tree.predict(X_test))
     console.print(
-        f"Learnt from {len(X_train):,} pictures, judged on {len(X_test)}. The tree chose its size by "
-        f"itself; it has {tree.get_n_leaves()} leaves, and a prediction takes at most "
+        f"Learnt from {len(X_train):,} pictures, judged on {len(X_test)}. The tree chose its size "
+        f"by itself; it has {tree.get_n_leaves()} leaves, and a prediction takes at most "
         f"{tree.tree_.flops:,} multiply-adds.\n"
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
+from dgtrees.paper.experiment import specialise
 from dgtrees.paper.report_tables import Findings
 from dgtrees.paper.splits import facts
 from dgtrees.paper.statistics import half_interval
@@ -16,7 +17,8 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.ticker import LogLocator
 
-_COLUMNS = 3
+_COLUMNS = 2
+"""Side by side, so that a figure can be read on a phone."""
 _COLOURS = {
     "dgt-default": "C0",
     "dgt-paper": "C1",
@@ -34,17 +36,19 @@ _COLOURS = {
     "linear-default": "C9",
 }
 """A method has one colour in all figures; none shows bandits beside methods of labels."""
+_SHORT = 28
+"""Characters of a name in the legend, so that two stand side by side."""
 _MARKERS = ("o", "s", "^", "D")
 _METRICS = {"rmse": "test RMSE", "accuracy": "test accuracy %", "auc": "test AUC"}
 
 
 def _make_panels(count: int) -> tuple[Any, list[Any]]:
-    columns = 2 if count == 4 else min(_COLUMNS, count)
+    columns = min(_COLUMNS, count)
     rows = -(-count // columns)
     figure, axes = plt.subplots(
         rows,
         columns,
-        figsize=(3.7 * columns, 3.0 * rows + 0.5),
+        figsize=(2.75 * columns, 2.35 * rows + 1.0),
         layout="constrained",
         squeeze=False,
     )
@@ -53,7 +57,7 @@ def _make_panels(count: int) -> tuple[Any, list[Any]]:
         ax.set_axis_off()
     for ax in flat[:count]:
         ax.spines[["top", "right"]].set_visible(False)
-        ax.tick_params(labelsize=8)
+        ax.tick_params(labelsize=9)
     return figure, flat[:count]
 
 
@@ -68,12 +72,12 @@ def _finish(figure: Any, axes: list[Any], path: Path) -> None:
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
         entries |= dict(zip(labels, handles, strict=True))
-    columns = axes[0].get_gridspec().ncols
-    where = {"loc": "outside lower center", "ncols": columns, "frameon": False, "fontsize": 8}
+    columns = 2 if max(map(len, entries)) <= _SHORT else 1
+    where = {"loc": "outside lower center", "ncols": columns, "frameon": False, "fontsize": 9}
     figure.legend(entries.values(), entries, **where)
     path.parent.mkdir(parents=True, exist_ok=True)
     # Without the program's version and the date, the same records give the same file.
-    figure.savefig(path, dpi=110, metadata={"Software": None})
+    figure.savefig(path, dpi=150, metadata={"Software": None})
     plt.close(figure)
 
 
@@ -102,7 +106,8 @@ def draw_curves(found: Findings, path: Path) -> bool:
                 half = half_interval(values)
                 shade = {"color": style["color"], "alpha": 0.2, "lw": 0}
                 ax.fill_between(queries, mean - half, mean + half, **shade)
-        ax.set(xscale="log", title=known.title, xlabel="queries", ylabel=_METRICS[known.metric])
+        ax.set(xscale="log", xlabel="queries", ylabel=_METRICS[known.metric])
+        ax.set_title(known.title, fontsize=10)
         # Means give the scale: an interval of three unlike runs would be most of the panel.
         low, high = (f(np.concatenate(means)) for f in (np.min, np.max))
         if known.metric == "rmse":
@@ -130,10 +135,19 @@ def draw_heights(found: Findings, path: Path) -> bool:
             if there:
                 x, y, e = zip(*((h, s.mean, s.sd) for h, s in there), strict=True)
                 ax.errorbar(x, y, e, label=title, **_choose_style(found, name))
-        ax.set(title=known.title, xlabel="height", ylabel=_METRICS[known.metric])
+        ax.set(xlabel="height", ylabel=_METRICS[known.metric])
+        ax.set_title(known.title + _say_cut(found, dataset), fontsize=10)
         ax.set_xticks(found.experiment.heights)
     _finish(figure, axes, path)
     return True
+
+
+def _say_cut(found: Findings, dataset: str) -> str:
+    """Words for a title where methods are trained on a part of the rows only."""
+    methods = found.experiment.methods.values()
+    rows = {specialise(method, dataset).fixed.get("rows") for method in methods}
+    counts = sorted(n for n in rows if isinstance(n, int) and n < facts(dataset).rows[0])
+    return f"\n{' or '.join(f'{n:,}' for n in counts)} training rows" if counts else ""
 
 
 def draw_cost(found: Findings, path: Path) -> bool:

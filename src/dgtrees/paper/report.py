@@ -12,34 +12,45 @@ from dgtrees.paper.experiment import Experiment, read_experiments
 from dgtrees.paper.report_tables import Findings
 from dgtrees.paper.splits import facts, is_present
 from dgtrees.paper.statistics import LEVEL
+from dgtrees.paper.verdict import write_verdict
 
 _INTRODUCTION = """\
 # The paper's tables and figures
 
 Every table and figure of *Learning Accurate Decision Trees with Bandit Feedback via Quantized
 Gradient Descent* (TMLR 2022), run again with this library on the data sets that are at hand.
-`dgt paper run` runs what is missing and `dgt paper report` writes this page from the records, one
-file per run: the repository's are in `benchmarks/paper/results`. What is compared is declared in
-the package, in `dgtrees/paper/experiments`. This page is as complete as the records are.
+"""
 
-**How to read it.** Figures are means and sample deviations over runs that differ in their seed; the
-number of runs is in brackets, their seeds are 0, 1, 2 and so on. A seed is also a shuffle of the
-data sets that have no test part of their own (Abalone, Comp-Activ: five shuffles, as in the paper).
-Ridge and nearly so CART do not depend on the seed: their ten runs on five shuffles are five, each
-twice. Settings are chosen on validation rows, with seed 0 for all seeds where a fit is expensive;
-test rows are looked at once, by the model that was chosen. RMSE is in the units of the data,
-Ailerons in 1e-4. Bold is the best of a row, of methods with at least two runs where there are
-several, and what does not differ from it significantly, by an unpaired t-test at {level} as in the
-paper, which has 10 runs of each of its figures. Curves of at least three runs are shaded with the
-95 % confidence interval of their mean; bars are deviations. Rows called *paper* are what the paper
-reports, at its best heights. "DGT, default" is this library's own recipe, "DGT, the paper's recipe"
-the paper's, both as hard trees of the paper's heights. "The paper's shuffles" of Abalone and
-Comp-Activ are the five that its authors publish; other tables than 1 and 5 have random splits of
-the same sets. † marks runs of 0.1.0, whose recipe of the paper had no biases within, other targets,
-penalties and first leaves than the authors' program, and for large sets narrower layers and fewer
-epochs. Runs of learnt steps and annealing in the ablation are of 0.1.0, too. The tree that chooses
-its own size is not on this page. The grids, what was chosen and what a run costs are in [settings
-and costs](paper/settings.md).
+_READING = """\
+## How to read this page
+
+`dgt paper run` runs what is missing, and `dgt paper report` writes this page from the records, one
+file per run; the repository's are in `benchmarks/paper/results`. What is compared is declared in
+`dgtrees/paper/experiments`, a part of the package.
+
+* **Figures** are means and sample deviations over runs with different seeds; the number of runs
+  is in brackets, and their seeds are 0, 1, 2 and so on. RMSE is in the units of the data,
+  Ailerons in 1e-4.
+* **Seeds** are also shuffles of the data sets that have no test part of their own (Abalone,
+  Comp-Activ: five shuffles, as in the paper). Ridge does not depend on the seed, and CART
+  hardly, so that their ten runs on five shuffles are five, each twice. "The paper's shuffles"
+  are the five that its authors publish, for Tables 1 and 5; other tables have random splits of
+  the same sets.
+* **Settings** are chosen on validation rows, with seed 0 for all seeds where a fit is expensive.
+  Test rows are looked at once, by the model that was chosen.
+* **Bold** is the best of a row (of methods with at least two runs, where there are several), and
+  what does not differ from it by an unpaired t-test at {level}, as in the paper, which has 10
+  runs of each of its figures.
+* **Curves** of at least three runs are shaded with the 95 % confidence interval of their mean;
+  bars are deviations.
+* **Rows**: *paper* is what the paper reports, at its best heights. "DGT, default" is this
+  library's recipe, "DGT, the paper's recipe" the paper's, both as hard trees of the paper's
+  heights. The tree that chooses its own size is not on this page.
+* **†** marks runs of 0.1.0, whose recipe of the paper had no biases within, other targets,
+  penalties and first leaves than the authors' program, and narrower layers and fewer epochs for
+  large sets. In the ablation, learnt steps and annealing are of 0.1.0 too.
+
+The grids, what was chosen and what a run costs are in [settings and costs](paper/settings.md).
 """
 
 
@@ -47,8 +58,11 @@ def write(folder: Path, docs: Path, pictures: bool = True) -> list[Path]:
     """Write the pages and, with matplotlib, the pictures; their paths."""
     known, made = read_experiments(), Records(folder)
     written = [docs / "paper.md", docs / "paper" / "settings.md"]
-    lines = [_INTRODUCTION.format(level=LEVEL), *_write_progress(known, folder)]
     all_found = [Findings(experiment, known, made) for experiment in known.values()]
+    counts = {e.label: count(e, folder) for e in known.values()}
+    missing = {label: found["cells"] - found["done"] for label, found in counts.items()}
+    lines = [_INTRODUCTION, *write_verdict(all_found, missing)]
+    lines += [_READING.format(level=LEVEL), *_write_progress(known, counts)]
     lines += _write_standing(all_found)
     lines += _write_reached([found for found in all_found if found.experiment.table in (1, 2)])
     details = ["# Settings and costs of the paper's experiments", "", *_write_costs(made)]
@@ -129,17 +143,17 @@ def _draw(found: Findings, folder: Path) -> Path | None:
     return path if view in draw and draw[view](found, path) else None
 
 
-def _write_progress(known: dict[str, Experiment], folder: Path) -> list[str]:
+def _write_progress(known: dict[str, Experiment], counts: dict[str, dict[str, int]]) -> list[str]:
     rows = []
     for experiment in known.values():
-        counts = count(experiment, folder)
-        if counts["cells"]:
+        found = counts[experiment.label]
+        if found["cells"]:
             rows.append(
                 [
                     experiment.label,
                     experiment.title,
-                    f"{counts['done']:,} of {counts['cells']:,}",
-                    f"{counts['absent']:,}",
+                    f"{found['done']:,} of {found['cells']:,}",
+                    f"{found['absent']:,}",
                 ]
             )
     head = ["", "", "runs recorded", "further runs on absent data"]
