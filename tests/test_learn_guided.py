@@ -7,7 +7,7 @@ import pytest
 
 from dgtrees.learn.descent import Descent
 from dgtrees.learn.guided import GuidedDescent, count_parameters
-from dgtrees.learn.layout import make_buffers
+from dgtrees.learn.layout import make_space
 from dgtrees.learn.recipe import RECIPES, Recipe
 from dgtrees.learn.rows import Rows
 from dgtrees.learn.starts import random_start
@@ -30,7 +30,7 @@ def test_slopes_of_a_known_loss_train_as_the_loss_does(leaf):
     recipe = replace(PAPER, loss=_squared)
     descent = Descent(start, 3, leaf, recipe, False, 4)
     run = descent.begin(Rows(np.zeros((32, 3), "f4"), np.zeros((32, 1), "f4")), recipe, epochs=1)
-    run.buffers = make_buffers(run.layout, 1)
+    run.space = make_space(run.layout, 1)
     for step in range(9):
         some = slice(32 * (step % 3), 32 * (step % 3) + 32)
         rows = Rows(X[some].astype("f4"), Y[some, None].astype("f4"))
@@ -38,7 +38,7 @@ def test_slopes_of_a_known_loss_train_as_the_loss_does(leaf):
         told = run.settings_at(step / 9), *(rate * factor for rate in run.rates)
         before = guided.descent.parameters.values.copy()
         run.step_on(rows, 0, *told)
-        outputs = run.buffers.outputs[:32]
+        outputs = run.space.state.buffers.outputs[:32]
         guided.step(X[some], 2 * (outputs - rows.y[:, 0]))
         np.testing.assert_array_equal(guided.descent.parameters.values, descent.parameters.values)
         assert np.abs(before - guided.descent.parameters.values).max() > 0

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import reference
 from dgtrees.learn import layout as layouts
-from dgtrees.learn.layout import leaf_arrays, make_buffers, make_layout, node_arrays
+from dgtrees.learn.layout import leaf_arrays, make_layout, make_space, node_arrays
 from dgtrees.tree.topology import child_pointers
 from training_rows import parts_of
 
@@ -99,7 +99,7 @@ def test_the_cut_of_a_step_depends_on_its_shape_alone():
     assert (small.block_rows, small.slices) == (112, 1)
     assert (large.block_rows, large.slices) == (layouts._BLOCK_ROWS, layouts._SLICES)
     assert large.batch_rows == 256
-    one, four = make_buffers(large, 1), make_buffers(large, 4)
+    one, four = (make_space(large, threads).state.buffers for threads in (1, 4))
     for name, array in one._asdict().items():
         other = getattr(four, name)
         assert other.shape[1:] == array.shape[1:]

@@ -5,6 +5,7 @@ import pytest
 
 from dgtrees.learn._random_splits import Sample, Splitting, make_room
 from dgtrees.learn._random_tree import grow
+from dgtrees.tree.by_reference import Held
 from dgtrees.tree.oblique import ObliqueTree
 
 RNG = np.random.default_rng(0)
@@ -19,8 +20,8 @@ def grown(splitting, classes=0, max_leaves=10**6, seed=3):
     target = np.zeros((0, 0)) if classes else Y[:, None].astype(float)
     sample = Sample(np.ascontiguousarray(X.T), label, target, DRAWN, classes)
     rows = np.flatnonzero(DRAWN).astype(np.int32)
-    room = make_room(sample, len(rows), splitting.width, seed)
-    made = grow(sample, splitting, rows, max_leaves, room)
+    room = Held(make_room(sample, len(rows), splitting.width, seed))
+    made = grow(sample, splitting, rows, max_leaves, room.table)
     tree = ObliqueTree(made.weights, made.bias, made.left, made.right, made.sums)
     return made, tree
 

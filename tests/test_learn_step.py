@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 import reference
 from dgtrees.learn import _layers, _meeting, _step, layout
-from dgtrees.learn.layout import make_buffers, node_arrays
+from dgtrees.learn._space import Buffers, Space
+from dgtrees.learn.layout import make_space, node_arrays
 from dgtrees.learn.losses import gradient_of_rows
 from dgtrees.learn.recipe import Recipe
+from dgtrees.tree.by_reference import Held
 from training_rows import any_descent, parts_of, plain_rows
 
 QUANTIZERS = ("margin", "sign", "scaled_sign")
@@ -38,22 +40,23 @@ def begun(recipe, rows, threads=1, **options):
     outputs = 1 + rows.y.max() if rows.y.ndim == 1 else rows.y.shape[1]
     options |= {"d": rows.X.shape[1], "outputs": int(outputs)}
     run = any_descent(recipe, classification=rows.y.ndim == 1, **options).begin(rows, recipe, None)
-    run.buffers = make_buffers(run.layout, threads)
+    run.space = make_space(run.layout, threads)
     return run
 
 
 def one_gradient(run, rows):
     """Outputs, and the gradient of all parameters, of one step on all rows."""
-    P, places, buffers = run.descent.parameters.values, run.layout, run.buffers
-    (count, d), K, how = rows.X.shape, places.n_outputs, run._settings(1)
+    P, space, told = run.descent.parameters.values, run.space.table, Held(run._settings(1)).table
+    places, buffers = run.space.state
+    (count, d), K = rows.X.shape, places.n_outputs
     for array in (run.gradient, *buffers):
         array[:] = np.nan if array.dtype.kind == "f" else 1  # no matter what was there before
     inputs = buffers.inputs[: count * (d + 1)].reshape(count, d + 1)
     inputs[:, :d], inputs[:, d] = rows.X, 1
-    _step.forward(P, places, buffers, how, count, _meeting.new_meeting())
+    _step.forward(P, space, told, count, _meeting.new_meeting())
     outputs = buffers.outputs[: count * K].reshape(count, K).copy()
     buffers.slopes[: count * K].reshape(count, K)[:] = loss_slopes(run, rows)(outputs)
-    _step.backward(P, run.gradient, places, buffers, how, count, _meeting.new_meeting())
+    _step.backward(P, run.gradient, space, told, count, _meeting.new_meeting())
     return outputs, run.gradient
 
 
@@ -181,7 +184,7 @@ def test_hard_nodes_are_the_layers_multiplied_out():
         run = begun(made("sum", hidden, layer_biases=biases), plain_rows(10))
         places, P = run.layout, run.descent.parameters.values
         products = np.empty(int(places.products_at[-1]) + 1, np.float32)
-        nodes = _layers.hard_nodes(run.buffers.spare[0], P, places, products).reshape(15, 5)
+        nodes = _layers.hard_nodes(P, run.space.table, products).reshape(15, 5)
         weights, bias = node_arrays(places, P)
         np.testing.assert_allclose(nodes, np.column_stack([weights, bias]), atol=1e-5)
 
@@ -195,14 +198,13 @@ def test_no_step_writes_beyond_its_buffers(quantizer, leaf, nodes, hidden):
     rows = plain_rows(250, 60)
     run = begun(recipe, rows, nodes=nodes, leaf=leaf)
     guarded = {}
-    for name, array in run.buffers._asdict().items():
+    buffers = run.space.state.buffers._asdict()
+    for name, array in buffers.items():
         whole = np.full(array.size + 500, 77).astype(array.dtype)
         whole[: array.size] = 0
         guarded[name] = whole
-    shapes = {name: array.shape for name, array in run.buffers._asdict().items()}
-    run.buffers = run.buffers._replace(
-        **{n: whole[: whole.size - 500].reshape(shapes[n]) for n, whole in guarded.items()}
-    )
+    inner = {n: whole[:-500].reshape(buffers[n].shape) for n, whole in guarded.items()}
+    run.space = Held(Space(run.layout, Buffers(**inner)))
     run.advance(1)
     one_gradient(run, rows)
     for name, whole in guarded.items():
@@ -221,17 +223,18 @@ def threaded_epoch(recipe, rows, threads, **options):
     classes = rows.y if rows.y.ndim == 1 else np.empty(0, np.int64)
     weights = np.empty(0, np.float32) if rows.weight is None else rows.weight
     offsets = np.empty((0, 1), np.float32) if rows.offset is None else rows.offset
+    told = Held(run._settings(1)).table
     for epoch in (1, 2):
         counters = _meeting.new_meeting()
-        told = (
+        arguments = (
             *(rows.X, classes, values, weights, offsets, rows.order(0, epoch)),
             *(run.pool, run._noise_places(epoch, steps)),
             *(P.values, run.gradient, P.first, P.second, P.average),
-            *(run.layout, run.buffers, run._settings(1), *run._rates(epoch, steps)),
+            *(run.space.table, told, *run._rates(epoch, steps)),
             *((epoch - 1) * steps, (epoch - 1) * steps, run.limits),
         )
         group = [
-            Thread(target=_step.epoch, args=(*told, thread, threads, counters))
+            Thread(target=_step.epoch, args=(*arguments, thread, threads, counters))
             for thread in range(threads)
         ]
         for thread in group:
@@ -239,7 +242,7 @@ def threaded_epoch(recipe, rows, threads, **options):
         for thread in group:
             thread.join()
     assert len(rows) % run.batch_size  # the last batch is a short one
-    return [P.values, P.first, P.second, P.average, run.buffers.losses]
+    return [P.values, P.first, P.second, P.average, run.space.state.buffers.losses]
 
 
 def assert_same_bits_on_any_threads(recipe, rows, **options):
@@ -291,9 +294,9 @@ def finished(l1=0.0, l2=0.0, clip=0.0, linear=False, **options):
     run = begun(recipe, plain_rows(20), leaf="linear" if linear else "constant")
     P = run.descent.parameters
     before, gradient = P.values.copy(), np.ones_like(P.values)
-    how = run._settings(1)
+    told = Held(run._settings(1)).table
     arrays = P.values, gradient, P.first, P.second, P.average
-    _step.update_all(*arrays, run.layout, how, 1.0, 1.0, 1, 1.0, run.limits)
+    _step.update_all(*arrays, run.space.table, told, 1.0, 1.0, 1, 1.0, run.limits)
     return run.layout, before, before - P.values
 
 

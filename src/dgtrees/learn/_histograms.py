@@ -73,7 +73,7 @@ def pack(rows, gradient, curvature, packed, units):
             packed[row, w] = (high << 32) + low
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def fill(bins, rows, first, last, packed, base, sums):
     """Sums over the rows of a leaf."""
     # Unsigned places: a signed one might be negative, and is asked whether it is.
@@ -95,7 +95,7 @@ def fill(bins, rows, first, last, packed, base, sums):
                 sums[at + np.uint64(WIDTH) * w] += packed[row, w]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def separate(parent, child, smaller_is_child):
     """From a parent's sums and its smaller child's, in the child's place, those of both children.
 
@@ -173,7 +173,7 @@ def _gain_of(total, part, ridge, low, high):
     return squares / ((total[1] - part[1]) / ONE + ridge)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def best_split(
     sums, base, groups, n_bins, total, rows, least_rows, ridge, signs, bounds, left, shares,
     running, found,

@@ -11,6 +11,7 @@ import numpy as np
 
 from dgtrees.learn._meeting import meet
 from dgtrees.learn._products import multiply
+from dgtrees.learn._space import open_space
 from dgtrees.tree.compiled import njit
 
 __all__ = ["hard_nodes", "layer_gradients", "leaf_gradients", "lower_gradients", "multiply_out"]
@@ -35,7 +36,7 @@ def _multiply_layer(spare, P, layout, products, i, first, last):
             products[to + n * D + D - 1] += P[bias + first + n]
 
 
-@njit(nogil=True, inline="always")
+@njit(nogil=True, cache=True, apart=True)
 def multiply_out(spare, P, layout, buffers, thread, threads, counters):
     top = layout.prefix - 1
     if top < 1:
@@ -53,8 +54,9 @@ def multiply_out(spare, P, layout, buffers, thread, threads, counters):
 
 
 @njit(nogil=True, cache=True)
-def hard_nodes(spare, P, layout, products):
+def hard_nodes(P, space, products):
     """The nodes' weights and bias (nodes, d + 1), flat, in float32."""
+    layout, spare = open_space(space).layout, open_space(space).buffers.spare[0]
     last, D = layout.widths.shape[0] - 1, layout.n_features + 1
     for i in range(1, last + 1):
         _multiply_layer(spare, P, layout, products, i, 0, layout.widths[i])
@@ -74,7 +76,7 @@ def _row_sums(H, at, stride, first, last, rows, G, to):
         G[to + n] = total
 
 
-@njit(nogil=True, inline="always")
+@njit(nogil=True, cache=True, apart=True)
 def layer_gradients(spare, P, G, layout, buffers, q, rows):
     """Slice q of the layers' gradients, for a batch of so many (padded) rows."""
     D, stride, top = layout.n_features + 1, layout.batch_rows, layout.prefix - 1
@@ -136,7 +138,7 @@ def _pass_down(spare, P, G, layout, buffers, i, first, last):
     multiply(spare, 1, 0, count, D, width, P, W, before, E, up, D, to, place, D)
 
 
-@njit(nogil=True, inline="always")
+@njit(nogil=True, cache=True, apart=True)
 def lower_gradients(spare, P, G, layout, buffers, thread, threads, counters):
     """Gradients of the layers below the highest that was multiplied out."""
     top = layout.prefix - 1
@@ -155,7 +157,7 @@ def lower_gradients(spare, P, G, layout, buffers, thread, threads, counters):
             _pass_down(spare, P, G, layout, buffers, i, 0, layout.widths[i - 1])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def leaf_gradients(G, layout, buffers, q, rows):
     """Slice q of the leaves' gradients, the first with the output bias's; rows in order."""
     d, K, leaves = layout.n_features, layout.n_outputs, layout.left.shape[0] + 1

@@ -14,7 +14,7 @@ _LEAST_GAIN = 1e-12
 """Of splits, in units of what a leaf of all gradients of one sign would gain."""
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def _partition(bins, rows, first, last, column, bin_, room):
     """Rows of a leaf up to a bin first, the others after; where these begin."""
     # Without a branch on where a row goes, which nobody could predict.
@@ -34,10 +34,10 @@ def _partition(bins, rows, first, last, column, bin_, room):
 @njit(nogil=True, cache=True)
 def _share_bounds(bounds, totals, leaf, child, sign, ridge):
     """A split on a column with a sign: no value below it may cross the middle of its two sides."""
-    bounds[child] = bounds[leaf]
+    low, high = bounds[leaf, 0], bounds[leaf, 1]
+    bounds[child, 0], bounds[child, 1] = low, high
     if sign == 0:
         return
-    low, high = bounds[leaf]
     a = leaf_value(totals[leaf, 0] / ONE, totals[leaf, 1] / ONE, ridge, low, high)
     b = leaf_value(totals[child, 0] / ONE, totals[child, 1] / ONE, ridge, low, high)
     middle = 0.5 * (a + b)

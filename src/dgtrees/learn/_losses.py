@@ -52,7 +52,7 @@ def _exp(x):
     return p * _from_bits(bits)  # type: ignore[call-arg]
 
 
-@njit(fastmath=_FREE, nogil=True, cache=True, error_model="numpy")
+@njit(fastmath=_FREE, nogil=True, cache=True, apart=True, error_model="numpy")
 def _cross_entropy(outputs, first, rows, K, classes, weights, batch, smoothing, gradient):
     total = 0.0
     for i in range(first, first + rows):
@@ -78,7 +78,7 @@ def _cross_entropy(outputs, first, rows, K, classes, weights, batch, smoothing, 
     return total
 
 
-@njit(fastmath=_FREE, nogil=True, cache=True, error_model="numpy")
+@njit(fastmath=_FREE, nogil=True, cache=True, apart=True, error_model="numpy")
 def _of_shares(outputs, first, rows, K, shares, weights, batch, gradient):
     """Cross-entropy where targets are class shares, which add up to 1."""
     total = 0.0
@@ -101,7 +101,7 @@ def _of_shares(outputs, first, rows, K, shares, weights, batch, gradient):
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, apart=True, error_model="numpy")
 def _of_values(kind, outputs, first, rows, K, values, weights, batch, gradient):
     total = 0.0
     for i in range(first, first + rows):
@@ -122,7 +122,7 @@ def _of_values(kind, outputs, first, rows, K, values, weights, batch, gradient):
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, apart=True, error_model="numpy")
 def loss_gradient(
     kind, outputs, first, rows, K, classes, values, weights, batch, smoothing, gradient
 ):

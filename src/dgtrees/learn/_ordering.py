@@ -22,7 +22,7 @@ def place_of(key):
     return np.intp(key & _PLACE)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def order_values(values, n, keys, spare):
     """Keys (uint64) of places 0 .. n - 1 in the order of values (float32), equal ones by place.
 
@@ -50,7 +50,8 @@ def order_values(values, n, keys, spare):
         _sort_by_digit(keys, spare, n, np.uint64(32), _BITS)
         _sort_by_digit(spare, keys, n, np.uint64(32 + _BITS), _BITS)
         _sort_by_digit(keys, spare, n, np.uint64(32 + 2 * _BITS), _BITS)
-        keys[:n] = spare[:n]
+        for i in range(n):
+            keys[i] = spare[i]
 
 
 @njit(nogil=True, cache=True)
@@ -67,7 +68,8 @@ def _separate(keys, spare, n):
         else:
             spare[upper] = keys[i]
             upper += 1
-    keys[lower:n] = spare[:upper]
+    for i in range(upper):  # as a loop: NumPy's assignment takes a second to compile
+        keys[lower + i] = spare[i]
 
 
 @njit(nogil=True, cache=True)

@@ -145,7 +145,7 @@ def _multiply_tiles(m, n, k, A, a, down, along, B, b, ldb, C, c, ldc):
         j += WIDTH * _VECTORS if wide else WIDTH
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def multiply(spare, ta, tb, m, n, k, A, a, lda, B, b, ldb, C, c, ldc):
     """C (m, n) = op(A) op(B): flat float32 arrays from places a, b, c on, rows lda, ldb, ldc apart.
 

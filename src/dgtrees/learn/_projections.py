@@ -37,7 +37,10 @@ def bin_projections(columns, directions, edges, places, bins, first_column):
     most = edges.shape[1]
     room, codes = np.empty(LANES * _BLOCK), np.empty((_BLOCK, count), np.uint8)
     ends = np.empty((count, most + 2))  # with one below all and one above all
-    ends[:, 0], ends[:, 1:-1], ends[:, -1] = -np.inf, edges, np.inf
+    for number in range(count):
+        ends[number, 0], ends[number, most + 1] = -np.inf, np.inf
+        for k in range(most):
+            ends[number, k + 1] = edges[number, k]
     for first in range(0, rows, _BLOCK):
         width = min(_BLOCK, rows - first)
         for number in range(count):

@@ -12,10 +12,20 @@ from typing import NamedTuple
 import numpy as np
 
 from dgtrees.learn._ordering import order_values, place_of
+from dgtrees.tree.by_reference import opener
 from dgtrees.tree.compiled import njit
 from dgtrees.tree.random_numbers import draw_uniform
 
-__all__ = ["Room", "Sample", "Splitting", "find_split", "make_room", "slope", "solve_positive"]
+__all__ = [
+    "Room",
+    "Sample",
+    "Splitting",
+    "find_split",
+    "make_room",
+    "open_room",
+    "slope",
+    "solve_positive",
+]
 
 _DIRECTION_ROWS = 256
 """Rows that a direction is learnt from, at most."""
@@ -64,11 +74,22 @@ class Room(NamedTuple):
     random: np.ndarray
 
 
+_COLUMNS, _REALS = np.zeros(0, dtype=np.int64), np.zeros(0)
+_KEYS = np.zeros(0, dtype=np.uint64)
+open_room = opener(
+    Room(
+        *(_COLUMNS, np.zeros(0, dtype=np.float32), _KEYS, _KEYS, _REALS, _REALS),
+        *(np.zeros((0, 0)), _REALS, _REALS, _REALS, _REALS, _KEYS),
+    )
+)
+"""How compiled code sees the table of a room."""
+
+
 def make_room(sample: Sample, rows: int, width: int, seed: int) -> Room:
     """Room for a tree of so many rows; `seed` is that of its random numbers."""
     outputs = sample.classes or sample.target.shape[1]
     return Room(
-        np.arange(len(sample.X)),
+        np.arange(len(sample.X), dtype=np.int64),
         np.empty(rows, np.float32),
         np.empty(rows, np.uint64),
         np.empty(rows, np.uint64),
@@ -83,7 +104,7 @@ def make_room(sample: Sample, rows: int, width: int, seed: int) -> Room:
     )
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def find_split(sample, splitting, rows, first, last, room, columns, weights):
     """Gain and threshold of the best split tried of rows[first:last], and its number of columns.
 
@@ -173,7 +194,7 @@ def _project(X, columns, weights, k, rows, first, last, values):
         values[i - first] = x
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def _best_threshold(sample, splitting, rows, first, n, mass, room):
     """Gain and threshold of the best split of the rows by `room.values`."""
     order_values(room.values, n, room.keys, room.spare)
@@ -253,7 +274,7 @@ def _between(low, high):
     return middle if middle > low else np.float64(high)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def slope(sample, rows, first, last, k, room):
     """A direction of the order's first k columns, in `room.slope`; False where there is none."""
     n, X, weight = last - first, sample.X, sample.weight

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgtrees.learn._random_splits import find_split
+from dgtrees.learn._random_splits import find_split, open_room
 from dgtrees.tree.compiled import njit
 
 __all__ = ["Nodes", "grow"]
@@ -28,11 +28,12 @@ class Nodes(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def grow(sample, splitting, rows, max_leaves, room):
+def grow(sample, splitting, rows, max_leaves, table):
     """Grow a tree from the rows numbered in `rows` (int32), whose order is changed.
 
-    With fewer leaves than rows, the split that gains most comes first.
+    With fewer leaves than rows, the split that gains most comes first. `table` is a room's.
     """
+    room = open_room(table)
     d, n, most = sample.X.shape[0], rows.shape[0], min(max_leaves, rows.shape[0])
     width = room.slope.shape[0]
     weights, bias = np.zeros((most - 1, d)), np.zeros(most - 1)

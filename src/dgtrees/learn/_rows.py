@@ -14,11 +14,10 @@ from dgtrees.tree.gradient import (
     Decisions,
     leaf_of_row,
     local_gradient,
-    scratch_size,
     tree_gradient,
 )
 
-__all__ = ["activate", "answer", "backward_rows", "gather", "scaled", "sum_of_sizes"]
+__all__ = ["activate", "answer", "backward_rows", "gather", "plain", "scaled", "sum_of_sizes"]
 
 _FREE = {"contract", "nsz", "reassoc"}
 
@@ -26,7 +25,7 @@ _FREE = {"contract", "nsz", "reassoc"}
 # they took a quarter of the time before a first fit.
 
 
-@njit(fastmath=_FREE, nogil=True, cache=True, error_model="numpy")
+@njit(fastmath=_FREE, nogil=True, cache=True, apart=True, error_model="numpy")
 def gather(X, rows, first, count, noise, start, size, relative, inputs, to):
     """Rows of X with their noise, each followed by a constant 1."""
     d = X.shape[1]
@@ -49,7 +48,7 @@ def gather(X, rows, first, count, noise, start, size, relative, inputs, to):
         z[d] = 1
 
 
-@njit(nogil=True, inline="always")
+@njit(nogil=True, cache=True, apart=True)
 def activate(spare, P, layout, buffers, first, rows):
     """Activations of all layers that are not multiplied out, for rows first .. first + rows - 1."""
     D, stride, top = layout.n_features + 1, layout.batch_rows, layout.prefix - 1
@@ -85,7 +84,7 @@ def activate(spare, P, layout, buffers, first, rows):
                     hidden[j] += P[bias + n]
 
 
-@njit(fastmath=_FREE, nogil=True, cache=True)
+@njit(fastmath=_FREE, nogil=True, cache=True, apart=True)
 def answer(P, layout, buffers, first, rows):
     """Leaves that rows reach, and their outputs."""
     d, K, stride = layout.n_features, layout.n_outputs, layout.batch_rows
@@ -135,7 +134,7 @@ def _score_leaves(spare, P, layout, buffers, first, rows, work, scores, linear_a
                 work[to + j] += buffers.slopes[g + j * K + k] * work[linear + j]
 
 
-@njit(nogil=True, inline="always")
+@njit(nogil=True, cache=True, apart=True)
 def backward_rows(spare, P, layout, buffers, first, rows, padded, how, work):
     """From the loss's gradient at the outputs to that of all activations, for a block."""
     stride, last = layout.batch_rows, layout.widths.shape[0] - 1
@@ -144,7 +143,7 @@ def backward_rows(spare, P, layout, buffers, first, rows, padded, how, work):
         buffers.slopes[i] = 0
     if nodes == 0:
         return
-    scores = scratch_size(nodes)
+    scores = layout.scores_at
     linear_at = scores + (nodes + 1) * layout.block_rows
     _score_leaves(spare, P, layout, buffers, first, padded, work, scores, linear_at)
     H, at = buffers.hidden, layout.hidden_at[last] + first
@@ -177,15 +176,22 @@ def backward_rows(spare, P, layout, buffers, first, rows, padded, how, work):
 
 
 @njit(nogil=True, cache=True)
+def plain(how):
+    """Decisions as the settings have them, in float32."""
+    told = how.decisions
+    scale, half = np.float32(told.scale), np.float32(told.half_steepness)
+    return Decisions(told.quantizer, told.form, scale, half, np.float32(told.window))
+
+
+@njit(nogil=True, cache=True)
 def scaled(how, layout, buffers, rows):
     """Decisions of the size of the batch's mean |activation|, where the recipe scales them."""
-    count = rows * layout.left.shape[0]
+    told, count = plain(how), rows * layout.left.shape[0]
     if not how.scaled or count == 0:
-        return how.decisions
+        return told
     total = 0.0
     for block in range(-(-rows // layout.block_rows)):
         total += buffers.sizes[block]
-    told = how.decisions
     largest = 78.0 / max(1, layout.depth)  # `gradient.largest_decision`
     scale = np.float32(min(told.scale * total / count, largest))
     return Decisions(told.quantizer, told.form, scale, told.half_steepness, told.window)

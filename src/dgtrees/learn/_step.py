@@ -24,9 +24,11 @@ from dgtrees.learn._rows import (
     answer,
     backward_rows,
     gather,
+    plain,
     scaled,
     sum_of_sizes,
 )
+from dgtrees.learn._space import open_settings, open_space
 from dgtrees.learn._updates import CHUNK, update
 from dgtrees.tree.compiled import njit
 
@@ -64,7 +66,7 @@ def _norm(G):
     return np.sqrt(total)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def _finish_gradient(P, G, layout, how, limits):
     """Penalties, and the factor that keeps the gradient's norm within its limit."""
     if how.l1 > 0 or how.l2 > 0:
@@ -94,8 +96,10 @@ def _update_part(
 
 
 @njit(nogil=True, cache=True)
-def forward(P, layout, buffers, how, rows, counters):
+def forward(P, space, told, rows, counters):
     """Outputs of the `rows` rows in `buffers.inputs`, by one thread."""
+    layout, buffers = open_space(space).layout, open_space(space).buffers
+    how = open_settings(told)
     D, size, spare = layout.n_features + 1, layout.block_rows, buffers.spare[0]
     padded = -(-rows // 16) * 16
     for i in range(rows * D, padded * D):
@@ -111,8 +115,10 @@ def forward(P, layout, buffers, how, rows, counters):
 
 
 @njit(nogil=True, cache=True)
-def backward(P, G, layout, buffers, how, rows, counters):
+def backward(P, G, space, told, rows, counters):
     """After `forward`: the gradient of all parameters from the loss's at the outputs."""
+    layout, buffers = open_space(space).layout, open_space(space).buffers
+    how = open_settings(told)
     size, padded, spare = layout.block_rows, -(-rows // 16) * 16, buffers.spare[0]
     decisions = scaled(how, layout, buffers, rows)
     for block in range(-(-rows // size)):
@@ -126,8 +132,9 @@ def backward(P, G, layout, buffers, how, rows, counters):
 
 
 @njit(nogil=True, cache=True)
-def update_all(P, G, M, V, average, layout, how, rate, leaf_rate, step, share, limits):
+def update_all(P, G, M, V, average, space, told, rate, leaf_rate, step, share, limits):
     """Penalties, clipping and the optimiser's step, by one thread."""
+    layout, how = open_space(space).layout, open_settings(told)
     _finish_gradient(P, G, layout, how, limits)
     _update_part(P, G, M, V, average, layout, how, limits[0], rate, leaf_rate, step, share, 0, 1)
 
@@ -147,9 +154,8 @@ def epoch(
     M,
     V,
     average,
-    layout,
-    buffers,
-    how,
+    space,
+    told,
     rates,
     leaf_rates,
     done,
@@ -164,6 +170,8 @@ def epoch(
     Sums of losses are added to `buffers.losses`, block by block. `done` steps were made before,
     `averaged` of them in this run.
     """
+    layout, buffers = open_space(space).layout, open_space(space).buffers
+    how = open_settings(told)
     n, K, D = order.shape[0], layout.n_outputs, layout.n_features + 1
     size, work, spare = layout.block_rows, buffers.work[thread], buffers.spare[thread]
     step = 0
@@ -174,7 +182,7 @@ def epoch(
         for half in range(2 if how.scaled else 1):
             if half == 1:
                 meet(counters, threads)  # the size of decisions is a mean over the whole batch
-            decisions = scaled(how, layout, buffers, rows) if half == 1 else how.decisions
+            decisions = scaled(how, layout, buffers, rows) if half == 1 else plain(how)
             for block in range(thread, blocks, threads):
                 first = block * size
                 count, filled = min(size, rows - first), min(size, padded - first)
@@ -186,8 +194,8 @@ def epoch(
                         count,
                         noise,
                         noise_at[step],
-                        how.noise,
-                        how.relative_noise,
+                        np.float32(how.noise),
+                        np.float32(how.relative_noise),
                         buffers.inputs,
                         first,
                     )

@@ -59,7 +59,7 @@ def _sgd(P, G, M, average, factor, rate, decay, momentum, share):
         average[i] += share * (p - average[i])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, apart=True, error_model="numpy")
 def update(
     P, G, M, V, average, start, stop, optimizer, momentum, epsilon, factor, rate, decay, step, share
 ):

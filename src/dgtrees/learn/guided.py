@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from dgtrees.learn.descent import Descent, Parameters
-from dgtrees.learn.layout import make_buffers, make_layout
+from dgtrees.learn.layout import make_layout, make_space
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.rows import Rows
 from dgtrees.learn.starts import random_start
@@ -78,7 +78,7 @@ class GuidedDescent:
             np.zeros((recipe.batch_size, 1), dtype=np.float32),
         )
         self._run = self.descent.begin(room, replace(self.recipe, min_batches=1), epochs=1)
-        self._run.buffers = make_buffers(self._run.layout, 1)
+        self._run.space = make_space(self._run.layout, 1)
         self._tree: ObliqueTree | None = None
 
     @property

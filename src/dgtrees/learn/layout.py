@@ -13,14 +13,14 @@ takes fewer operations: the same function and the same gradient, at the price of
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from dgtrees.learn._products import spare_size
+from dgtrees.learn._space import Buffers, Layout, Space
+from dgtrees.tree.by_reference import Held
 from dgtrees.tree.gradient import WIDTH, scratch_size
 
-__all__ = ["Buffers", "Layout", "leaf_arrays", "make_buffers", "make_layout", "node_arrays"]
+__all__ = ["leaf_arrays", "make_layout", "make_space", "node_arrays"]
 
 _LARGE_STEP = 2e6
 """Multiply-adds of a step, roughly, from which it is cut into parts that threads can share."""
@@ -28,58 +28,6 @@ _LARGE_STEP = 2e6
 _BLOCK_ROWS, _SLICES = 64, 4
 """Rows and parts of the nodes that a thread takes at once. Part of the result's rounding, so they
 depend on the shape of a step and never on the number of threads."""
-
-
-class Layout(NamedTuple):
-    """Places and sizes; see the module docstring.
-
-    `biases_at` is -1 for layers without one, and `output_bias_at` where outputs have none.
-    """
-
-    n_features: int
-    n_outputs: int
-    linear: bool
-    widths: np.ndarray
-    weights_at: np.ndarray
-    biases_at: np.ndarray
-    output_bias_at: int
-    slopes_at: int
-    leaves_at: int
-    size: int
-    left: np.ndarray
-    right: np.ndarray
-    depth: int
-    prefix: int
-    batch_rows: int
-    block_rows: int
-    slices: int
-    products_at: np.ndarray
-    hidden_at: np.ndarray
-
-
-class Buffers(NamedTuple):
-    """Scratch space of a step, shared by its threads; each has a row of `work` and of `spare`.
-
-    A batch's rows `inputs`, its targets and weights; products of layers and their gradients;
-    activations of layers (the last are the nodes') and their gradients; outputs of rows and the
-    loss's gradient there; leaves reached; sums of every block.
-    """
-
-    inputs: np.ndarray
-    classes: np.ndarray
-    values: np.ndarray
-    weights: np.ndarray
-    products: np.ndarray
-    product_gradients: np.ndarray
-    hidden: np.ndarray
-    hidden_gradients: np.ndarray
-    outputs: np.ndarray
-    slopes: np.ndarray
-    leaves: np.ndarray
-    losses: np.ndarray
-    sizes: np.ndarray
-    work: np.ndarray
-    spare: np.ndarray
 
 
 def make_layout(
@@ -136,6 +84,7 @@ def make_layout(
         batch_rows=padded,
         block_rows=_BLOCK_ROWS if large else padded,
         slices=_SLICES if large else 1,
+        scores_at=scratch_size(nodes),
         products_at=products_at.astype(np.int64),
         hidden_at=(hidden_at * padded).astype(np.int64),
     )
@@ -149,11 +98,15 @@ def _operations(n_features: int, widths: np.ndarray, rows: int, prefix: int) -> 
     return small + 2.0 * rows * D * widths[prefix - 1] + rest
 
 
-def make_buffers(layout: Layout, threads: int) -> Buffers:
-    """Scratch space for so many threads."""
+def make_space(layout: Layout, threads: int) -> Held:
+    """The layout with scratch space for so many threads."""
+    return Held(Space(layout, _make_buffers(layout, threads)))
+
+
+def _make_buffers(layout: Layout, threads: int) -> Buffers:
     rows, D, K = layout.batch_rows, layout.n_features + 1, layout.n_outputs
     prefix, widths = layout.prefix, layout.widths
-    nodes, leaves = len(layout.left), len(layout.left) + 1
+    leaves = len(layout.left) + 1
     blocks = -(-rows // layout.block_rows)
     multiplied = int(widths[1:prefix].sum()) * D
     scores = leaves * layout.block_rows * (1 + (K if layout.linear else 0))
@@ -175,7 +128,7 @@ def make_buffers(layout: Layout, threads: int) -> Buffers:
         leaves=np.zeros(rows, dtype=np.int64),
         losses=np.zeros(blocks),
         sizes=np.zeros(blocks),
-        work=np.zeros((threads, scratch_size(nodes) + scores), dtype=np.float32),
+        work=np.zeros((threads, layout.scores_at + scores), dtype=np.float32),
         spare=np.zeros((threads, _largest_spare(layout)), dtype=np.float32),
     )
 

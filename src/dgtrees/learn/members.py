@@ -19,6 +19,7 @@ from dgtrees.learn.refine import normalize
 from dgtrees.learn.standard import Standard
 from dgtrees.learn.threads import one_thread
 from dgtrees.tables.examples import Examples, bootstrap
+from dgtrees.tree.by_reference import Held
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["Member", "MemberPlan", "MemberRows", "draw", "grow_member"]
@@ -157,9 +158,9 @@ def grow_standard(
     columns, label, numbers = (_frozen(array) for array in (rows.columns, rows.label, numbers))
     sample = Sample(columns, label, numbers, mass, rows.n_classes)
     most = len(drawn) if max_leaves is None else min(max_leaves, len(drawn))
-    room = make_room(sample, len(drawn), max(width, 1), seed)
+    room = Held(make_room(sample, len(drawn), max(width, 1), seed))
     splitting = Splitting(plan.columns, directions, width, least)
-    grown = grow(sample, splitting, drawn.astype(np.int32), most, room)
+    grown = grow(sample, splitting, drawn.astype(np.int32), most, room.table)
     values = grown.sums / grown.mass[:, None]
     if rows.n_classes:
         values = np.log((1.0 - _DOUBT) * values + _DOUBT / rows.n_classes)

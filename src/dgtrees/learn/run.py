@@ -17,15 +17,17 @@ import numpy as np
 
 from dgtrees.errors import StateError
 from dgtrees.learn import _layers, _meeting, _step
-from dgtrees.learn.layout import leaf_arrays, make_buffers
+from dgtrees.learn._space import Settings
+from dgtrees.learn.layout import leaf_arrays, make_space
 from dgtrees.learn.objective import HardTree, Objective, mean, rank_of
 from dgtrees.learn.pace import Pace
 from dgtrees.learn.processes import ALONE, Processes
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.result import Callback, TrainingResult
 from dgtrees.learn.rows import Feed, Rows
-from dgtrees.learn.settings import Settings, settings_of
+from dgtrees.learn.settings import settings_of
 from dgtrees.learn.threads import one_thread
+from dgtrees.tree.by_reference import Held
 
 if TYPE_CHECKING:
     from dgtrees.learn.descent import Descent
@@ -102,7 +104,7 @@ class Run:
             if recipe.noisy
             else np.zeros(largest + 1, dtype=np.float32)
         )
-        self.buffers: Any = None
+        self.space: Held | None = None
         self.processes.resume(self)
 
     def _pace(self, threads: int) -> Pace:
@@ -118,7 +120,7 @@ class Run:
     def advance(self, until: int | None = None, n_threads: int | None = None) -> Run:
         """Train until so many epochs are made, or to the end."""
         if n_threads is not None and n_threads != self.n_threads:
-            self.n_threads, self.buffers, self.pace = n_threads, None, self._pace(n_threads)
+            self.n_threads, self.space, self.pace = n_threads, None, self._pace(n_threads)
         until = self.n_epochs if until is None else min(until, self.n_epochs)
         with one_thread():
             while self.result.n_epochs < until and not self.result.stopped_early:
@@ -135,13 +137,13 @@ class Run:
             result.best_rank = self.best.rank or ()
             result.best_score = abs(result.best_rank[0])
         result.best_epoch = self.best.epoch or result.n_epochs
-        self.buffers = None
+        self.space = None
         return result
 
     def _epoch(self) -> None:
         result, descent, recipe = self.result, self.descent, self.recipe
-        if self.buffers is None:
-            self.buffers = make_buffers(self.layout, self.pace.most)
+        if self.space is None:
+            self.space = make_space(self.layout, self.pace.most)
         epoch = result.n_epochs + 1
         whole = isinstance(self.train, Rows) and self.objective.name is not None
         total = self._whole_epoch(epoch) if whole else self._epoch_by_steps(epoch)
@@ -165,9 +167,10 @@ class Run:
         self.processes.after_epoch(self)
 
     def _validate(self, validation: Feed, epoch: int) -> dict[str, float]:
+        assert self.space is not None
         P, layout = self.descent.parameters.average, self.layout
         products = np.empty(int(layout.products_at[-1]) + 1, dtype=np.float32)
-        nodes = _layers.hard_nodes(self.buffers.spare[0], P, layout, products)
+        nodes = _layers.hard_nodes(P, self.space.table, products)
         nodes = nodes.reshape(len(layout.left), layout.n_features + 1)
         tree = HardTree(nodes, layout.left, layout.right, *leaf_arrays(layout, P))
         scores = validation.scores(lambda rows: tree.scores(rows, self.objective))
@@ -216,8 +219,10 @@ class Run:
         offsets = _NO_VALUES if train.offset is None else train.offset
         rates, leaf_rates = self._rates(epoch, steps)
         places = self._noise_places(number, steps)
-        settings, counters = self._settings(epoch), _meeting.new_meeting()
-        self.buffers.losses[:] = 0
+        told, counters = Held(self._settings(epoch)).table, _meeting.new_meeting()
+        assert self.space is not None
+        buffers, table = self.space.state.buffers, self.space.table
+        buffers.losses[:] = 0
 
         def work(thread: int) -> None:
             _step.epoch(
@@ -234,9 +239,8 @@ class Run:
                 parameters.first,
                 parameters.second,
                 parameters.average,
-                self.layout,
-                self.buffers,
-                settings,
+                table,
+                told,
                 rates,
                 leaf_rates,
                 self.descent.steps,
@@ -257,7 +261,7 @@ class Run:
         self.pace.note(threads, perf_counter() - began)
         self.descent.steps += steps
         self.averaged += steps
-        return float(self.buffers.losses.sum())
+        return float(buffers.losses.sum())
 
     def _epoch_by_steps(self, epoch: int) -> float:
         """One pass in which every step's loss, rows or sums may come from outside."""
@@ -280,14 +284,16 @@ class Run:
         self, batch: Rows, place: int, settings: Settings, rate: float, leaf_rate: float
     ) -> float:
         """A step on one batch, noise from that place of the pool; the mean of its losses."""
-        buffers, layout, P = self.buffers, self.layout, self.descent.parameters
+        assert self.space is not None
+        (layout, buffers), space = self.space.state, self.space.table
+        P, told = self.descent.parameters, Held(settings).table
         rows, d, K = len(batch), layout.n_features, layout.n_outputs
         if rows > layout.batch_rows:
             raise ValueError(f"a batch must have at most {layout.batch_rows} rows here, got {rows}")
         inputs = buffers.inputs[: rows * (d + 1)].reshape(rows, d + 1)
         inputs[:, :d], inputs[:, d] = self._blur(batch.X, place), 1.0
         alone = _meeting.new_meeting()
-        _step.forward(P.values, layout, buffers, settings, rows, alone)
+        _step.forward(P.values, space, told, rows, alone)
         outputs = buffers.outputs[: rows * K].reshape(rows, K)
         if batch.offset is not None:
             outputs += batch.offset
@@ -295,7 +301,7 @@ class Run:
         if batch.weight is not None:
             slopes = slopes * batch.weight[:, None]
         buffers.slopes[: rows * K].reshape(rows, K)[:] = slopes / rows
-        _step.backward(P.values, self.gradient, layout, buffers, settings, rows, alone)
+        _step.backward(P.values, self.gradient, space, told, rows, alone)
         self.processes.average(self.gradient)
         self.descent.steps += 1
         self.averaged += 1
@@ -308,8 +314,8 @@ class Run:
             P.first,
             P.second,
             P.average,
-            layout,
-            settings,
+            space,
+            told,
             rate,
             leaf_rate,
             self.descent.steps,

@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from dgtrees.learn._losses import LOSSES
+from dgtrees.learn._space import Settings
 from dgtrees.learn._updates import OPTIMIZERS
 from dgtrees.learn.recipe import Recipe
 from dgtrees.tree.gradient import FORMS, LOCAL, MARGIN, SIGN, Decisions, largest_decision
 
-__all__ = ["Settings", "settings_of"]
-
-
-class Settings(NamedTuple):
-    """A recipe as compiled code takes it, at one epoch."""
-
-    batch_size: int
-    decisions: Decisions
-    scaled: bool
-    loss: int
-    smoothing: float
-    noise: Any
-    relative_noise: Any
-    optimizer: int
-    momentum: float
-    epsilon: float
-    weight_decay: float
-    l1: float
-    l2: float
-    penalize_biases: bool
-    clip: float
-    penalized: bool
-    averaging: float
+__all__ = ["settings_of"]
 
 
 def settings_of(
@@ -55,8 +32,8 @@ def settings_of(
         scaled=recipe.quantizer == "scaled_sign",
         loss=LOSSES[loss],
         smoothing=float(recipe.label_smoothing),
-        noise=np.float32(noise),
-        relative_noise=np.float32(recipe.relative_noise),
+        noise=float(np.float32(noise)),
+        relative_noise=float(np.float32(recipe.relative_noise)),
         optimizer=OPTIMIZERS[recipe.optimizer],
         momentum=float(recipe.momentum),
         epsilon=float(recipe.epsilon),

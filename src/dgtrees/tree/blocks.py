@@ -28,7 +28,7 @@ def _add(room, at, weight, numbers, start, count, anew):
             room[at + i] += weight * numbers[start + i]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def project(columns, stride, first, count, directions, number, room):
     """Dot products of `count` rows from `first` on with directions[number], to room[:count].
 

@@ -11,6 +11,7 @@ A table knows nothing of who owns the arrays: whoever has it must keep them, see
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,14 +39,16 @@ class Held:
 
     def __init__(self, state: Any) -> None:
         self.state = state
-        self.table = np.array(list(_numbers(state)), dtype=np.int64)
+        numbers = list(_numbers(state))
+        kinds = "".join("d" if isinstance(number, float) else "q" for number in numbers)
+        self.table = np.frombuffer(bytearray(struct.pack(kinds, *numbers)), dtype=np.int64)
 
     def __reduce__(self) -> Any:
         return Held, (self.state,)
 
 
-def _numbers(state: tuple) -> Iterator[int]:
-    """What a table has of a tuple, as integers of 8 bytes."""
+def _numbers(state: tuple) -> Iterator[float]:
+    """What a table has of a tuple: integers and floats, of 8 bytes each."""
     for value in state:
         if isinstance(value, tuple):
             yield from _numbers(value)
@@ -55,7 +58,7 @@ def _numbers(state: tuple) -> Iterator[int]:
             yield value.ctypes.data
             yield from value.shape
         else:
-            yield int(np.float64(value).view(np.int64)) if isinstance(value, float) else int(value)
+            yield float(value) if isinstance(value, (float, np.floating)) else int(value)
 
 
 class _Reference(types.Type):
@@ -71,7 +74,8 @@ class _Reference(types.Type):
             elif isinstance(value, np.ndarray):
                 kind, size = typeof(value), 1 + value.ndim
             else:
-                kind, size = (types.float64 if isinstance(value, float) else types.int64), 1
+                real = isinstance(value, (float, np.floating))
+                kind, size = types.float64 if real else types.int64, 1
             self.fields[name] = kind, place
             place += size
         self.size = place

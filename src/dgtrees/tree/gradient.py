@@ -91,8 +91,7 @@ def largest_decision(depth: int) -> float:
     return 78.0 / max(1, depth)
 
 
-@njit(nogil=True, cache=True)
-def scratch_size(nodes):
+def scratch_size(nodes: int) -> int:
     """Numbers of scratch space that `tree_gradient` takes."""
     return (4 * nodes + 3) * WIDTH
 
@@ -108,7 +107,7 @@ def leaf_of_row(activations, start, stride, left, right):
     return ~node
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def tree_gradient(
     activations, start, stride, rows, left, right, how, depth, work, scores, scores_stride
 ):
@@ -180,7 +179,7 @@ def tree_gradient(
                 down_product_given(A, at, W, low, high, s, p, z, rl, rr, values)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def local_gradient(
     activations, start, stride, rows, left, right, how, depth, work, scores, scores_stride
 ):

@@ -129,12 +129,13 @@ def _route_together(x, stride, d, going, base, trees, places, at, rows, leaves):
         going = still
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def _rows_through_tree(X, first, last, tree, trees, places, at, rows, leaves):
     """Leaves of the rows first .. last - 1 in one tree."""
     d, root = X.shape[1], places[ROOTS + tree]
     if root < 0:  # a tree of one leaf
-        leaves[: last - first] = ~root
+        for i in range(last - first):
+            leaves[i] = ~root
         return
     for start in range(first, last, ROWS_TOGETHER):
         going = min(ROWS_TOGETHER, last - start)
@@ -240,7 +241,8 @@ def sum_of_row(x, trees, leaf_values, output):
     n_trees = trees.view(np.int64)[N_TREES]
     leaves = np.empty(n_trees, np.int32)
     leaves_of_row(x, trees, leaves)
-    output[:] = 0.0
+    for k in range(output.shape[0]):
+        output[k] = 0.0
     for tree in range(n_trees):
         for k in range(output.shape[0]):
             output[k] += leaf_values[leaves[tree], k]

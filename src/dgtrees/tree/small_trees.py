@@ -212,7 +212,7 @@ def _strike_out(columns, start, weight, bias, kept, count, alive):
         alive[i] = bits & kept if goes_right else bits
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, apart=True)
 def _bits_of_block(columns, count, d, tree, trees, room, alive):
     """What leaves the rows of a block may reach in a tree, the first of which they do, to alive."""
     done = trees.due_until[tree - 1] if tree else 0
