@@ -27,7 +27,7 @@ def test_finished_trees_add_up_to_the_scores(outputs, leaf):
     y = np.hstack([Y * (k + 1) - k * X[:, :1] for k in range(outputs)])
     settings = BoostingSettings(patience=None, leaf=leaf)
     booster = Booster(rows(y), HELD, TRAIN, settings, None, 0).run(30)
-    whole = BoostedSum(booster.rows, [booster], {})
+    whole = BoostedSum(booster.rows, [booster], settings, {})
     eye = np.eye(outputs)
     sums = whole.base(eye, np.zeros(outputs)).predict(X)
     booster.kept = 30
@@ -83,11 +83,55 @@ def test_what_is_linear_starts_from_a_line():
 def test_leaves_are_tried_last_and_what_says_nothing_is_not():
     choose = dict.fromkeys(CHOICES, True)
     whole = start_sum(rows(), [(TRAIN, HELD)], BoostingSettings(), choose, False, 0)
-    tried = ["start", "least_rows", "linear", "oblique", "linear leaves", "mixed"]
+    tried = ["start", "least_rows", "varied", "linear", "oblique", "linear leaves", "mixed"]
     assert list(whole.tried) == tried
     settings = BoostingSettings(leaf="linear")
     whole = start_sum(rows(), [(TRAIN, HELD)], settings, choose | {"leaf": False}, False, 0)
     assert list(whole.tried) == ["start", "linear"]
+
+
+def folds():
+    """Rows to learn from, and others, of four sums."""
+    fold = deal_folds(Y, 4, False, seed=0)
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(4)]
+
+
+def test_every_second_sum_of_varied_ones_is_linear():
+    settings = BoostingSettings(varied=True, patience=None)
+    whole = start_sum(rows(), folds(), settings, {}, False, 0).run(6)
+    lines = [booster.line is not None for booster in whole.boosters]
+    leaves = [booster.settings.leaf for booster in whole.boosters]
+    assert lines == [False, True] * 2 and leaves == ["constant", "mixed"] * 2
+    assert whole.settings == settings and whole.adds_columns
+    for booster in whole.boosters:
+        booster.kept = 6
+    eye = np.eye(1)
+    sums = whole.base(eye, np.zeros(1)).predict(X)
+    sums += np.sum([tree.predict(X) for tree in whole.trees(eye)], axis=0)
+    scores = np.empty((4, len(X), 1))
+    for own, booster in zip(scores, whole.boosters, strict=True):
+        own[np.r_[booster.train, booster.held]] = booster.scores
+    assert np.allclose(sums, scores.mean(axis=0), atol=1e-12)
+
+
+def test_choices_are_judged_by_the_mean_of_two_sums_of_other_rows(monkeypatch):
+    made = []
+
+    class Seen(Booster):
+        def __init__(self, rows, train, held, *others):
+            super().__init__(rows, train, held, *others)
+            made.append((train, held))
+
+    monkeypatch.setattr("dgtrees.learn.boosted_sum.Booster", Seen)
+    parts = folds()
+    start_sum(rows(), parts, BoostingSettings(), {"least_rows": True}, False, 0)
+    pairs = [made[k : k + 2] for k in range(0, 16, 2)]  # two settings on four held-out parts
+    assert len(made) == 16 + 4
+    for k, ((one, held), (two, same)) in enumerate(pairs):
+        kept = [parts[(k + other) % 4][1] for other in (1, 2, 3)]
+        assert np.array_equal(held, parts[k % 4][1]) and np.array_equal(held, same)
+        assert np.array_equal(one, np.sort(np.concatenate(kept[1:])))
+        assert np.array_equal(two, np.sort(np.concatenate(kept[::2])))
 
 
 def test_columns_with_a_sign_are_in_no_line_and_no_direction():

@@ -69,6 +69,6 @@ def test_only_columns_that_may_have_a_slope_have_one():
 
 
 def test_growth_follows_the_other_trees_of_a_sum():
-    growth = growth_of(4, 50, 2.0, np.arange(3))
+    growth = growth_of(4, 50, 2.0, (3, 10.0), np.arange(3))
     assert (growth.depth, growth.least_rows, growth.penalty) == (2, 50, 20.0)
-    assert growth_of(31, 5, 1.0, np.arange(3)).depth == 3
+    assert growth_of(31, 5, 1.0, (4, 1.0), np.arange(3)).depth == 4

@@ -157,6 +157,11 @@ class BoostingEstimator(ModelEstimator):
             and self.linear == "auto"
             and self._may_be_linear
             and bool((rows.signs == 0).any()),
+            "varied": len(parts) > 2
+            and self.linear == self.leaf == "auto"
+            and self.oblique is not False
+            and self._n_classes > 0
+            and bool((rows.signs == 0).any()),
             "oblique": held_out and self.oblique == "auto" and X.shape[1] > 1,
             "leaf": held_out
             and self.leaf == "auto"

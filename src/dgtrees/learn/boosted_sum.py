@@ -29,6 +29,9 @@ _EXTREME = 5.0
 _TRIAL_ROWS = 1000
 """Held-out rows that a choice should rest on, where there are so many."""
 
+_FEWEST_FOR_PAIRS = 3
+"""Parts from which on choices are judged by the mean of two sums."""
+
 
 def prepare_rows(
     X: np.ndarray,
@@ -75,19 +78,20 @@ class BoostedSum:
     ----------
     rows : BoostingRows
     boosters : list of Booster
+    settings : BoostingSettings
+        As chosen.
     tried : dict
         Held-out loss of what was tried, by name.
     """
 
     def __init__(
-        self, rows: BoostingRows, boosters: list[Booster], tried: dict[str, float]
+        self,
+        rows: BoostingRows,
+        boosters: list[Booster],
+        settings: BoostingSettings,
+        tried: dict[str, float],
     ) -> None:
-        self.rows, self.boosters, self.tried = rows, boosters, tried
-
-    @property
-    def settings(self) -> BoostingSettings:
-        """As chosen."""
-        return self.boosters[0].settings
+        self.rows, self.boosters, self.settings, self.tried = rows, boosters, settings, tried
 
     def run(
         self,
@@ -109,7 +113,7 @@ class BoostedSum:
     @property
     def adds_columns(self) -> bool:
         """Whether leaves are linear, where one value that is far off would decide alone."""
-        return self.settings.leaf != "constant"
+        return any(booster.settings.leaf != "constant" for booster in self.boosters)
 
     # As a model
 
@@ -137,14 +141,13 @@ class BoostedSum:
         """What is added to the trees: a tree of one leaf, linear if the boosters start so."""
         d, share = self.rows.X.shape[1], expand / len(self.boosters)
         shift = shift + expand @ self._correction()
-        if self.boosters[0].line is None:
-            start = np.sum([booster.start for booster in self.boosters], axis=0)
-            return _leaf(d, share @ start + shift)
-        weights = np.sum([b.line.weights for b in self.boosters if b.line], axis=0)
-        bias = np.sum([b.line.bias for b in self.boosters if b.line], axis=0)
-        slopes = share @ weights / self.rows.scale
-        values = share @ bias + shift - slopes @ self.rows.center
-        return _leaf(d, values, slopes[None])
+        starts = [b.start if b.line is None else b.line.bias for b in self.boosters]
+        values = share @ np.sum(starts, axis=0) + shift
+        lines = [b.line.weights for b in self.boosters if b.line is not None]
+        if not lines:
+            return _leaf(d, values)
+        slopes = share @ np.sum(lines, axis=0) / self.rows.scale
+        return _leaf(d, values - slopes @ self.rows.center, slopes[None])
 
     def _correction(self) -> np.ndarray:
         """What makes a quantile of held-out rows that share of them, (outputs,).
@@ -205,52 +208,76 @@ def start_sum(
         Which of `boosting_choice.CHOICES` are to be chosen.
     """
     dealt = [_Part(*part) for part in parts]
-    lines = _Lines(rows, dealt, classification)
+    judged = _judged_parts(dealt)
+    lines = _Lines(rows, dealt[0], classification)
 
-    def made(settings: BoostingSettings, number: int) -> Booster:
-        part = dealt[number]
-        line = lines.of(number) if settings.linear else None
-        return Booster(rows, part.train, part.held, settings, line, seed + number)
+    def made(settings: BoostingSettings, part: _Part, number: int) -> Booster:
+        own = settings.of_sum(number)
+        line = lines.of(part) if own.linear else None
+        return Booster(rows, part.train, part.held, own, line, seed + number)
+
+    def trial(settings: BoostingSettings) -> list[list[Booster]]:
+        return [
+            [made(settings, part, 2 * k + j) for j, part in enumerate(parts)]
+            for k, parts in enumerate(judged)
+        ]
 
     tried: dict[str, float] = {}
     if any(choose.values()):
-        trials = min(len(dealt), -(-_TRIAL_ROWS // len(dealt[0].held)))
-        weight = np.concatenate([rows.weight[part.held] for part in dealt[:trials]])
-        settings = choose_settings(made, trials, weight, settings, choose, tried)
-    return BoostedSum(rows, [made(settings, number) for number in range(len(dealt))], tried)
+        settings = choose_settings(trial, settings, choose, tried)
+    boosters = [made(settings, part, number) for number, part in enumerate(dealt)]
+    return BoostedSum(rows, boosters, settings, tried)
+
+
+def _judged_parts(dealt: list[_Part]) -> list[list[_Part]]:
+    """What choices are judged by: parts of the same held-out rows, whose sums' mean is the model.
+
+    The model is a mean of sums that have most of their rows in common. What makes one sum better
+    may make all alike, and the mean worse. So two sums, each without the rows of another part,
+    are judged by their mean.
+    """
+    trials = dealt[: -(-_TRIAL_ROWS // max(1, len(dealt[0].held)))]
+    if len(dealt) < _FEWEST_FOR_PAIRS:
+        return [[part] for part in trials]
+
+    def without(k: int, other: int) -> _Part:
+        train, left_out = dealt[k].train, dealt[(k + other) % len(dealt)].held
+        return _Part(np.setdiff1d(train, left_out, assume_unique=True), dealt[k].held)
+
+    return [[without(k, 1), without(k, 2)] for k in range(len(trials))]
 
 
 class _Lines:
     """Lines that sums start from; the penalty is chosen on the first part's held-out rows."""
 
-    def __init__(self, rows: BoostingRows, parts: list[_Part], classification: bool) -> None:
-        self._rows, self._parts, self._classification = rows, parts, classification
-        self._made: dict[int, Linear] = {}
+    def __init__(self, rows: BoostingRows, first: _Part, classification: bool) -> None:
+        self._rows, self._first, self._classification = rows, first, classification
+        self._made: dict[_Part, Linear] = {}
         self._penalty: float | None = None
 
-    def of(self, number: int) -> Linear:
+    def of(self, part: _Part) -> Linear:
         """The line of a part."""
         if self._penalty is None:
             self._choose()
-        if number not in self._made:
-            self._made[number] = self._fitted(number, (self._penalty or PENALTIES[0],))[0]
-        return self._made[number]
+        if part not in self._made:
+            self._made[part] = self._fitted(part, (self._penalty or PENALTIES[0],))[0]
+        return self._made[part]
 
     def _choose(self) -> None:
-        rows, part = self._rows, self._parts[0]
+        rows, part = self._rows, self._first
         held = part.held if len(part.held) else part.train
 
         def loss(line: Linear) -> float:
             values = rows.loss.values(line.predict(rows.unclipped(held)), rows.y[held])
             return float(np.average(values, weights=rows.weight[held]))
 
-        lines = self._fitted(0, PENALTIES)
+        lines = self._fitted(part, PENALTIES)
         losses = [loss(line) for line in lines]
         best = int(np.argmin(losses))
-        self._penalty, self._made[0] = PENALTIES[best], lines[best]
+        self._penalty, self._made[part] = PENALTIES[best], lines[best]
 
-    def _fitted(self, number: int, penalties: tuple[float, ...]) -> list[Linear]:
-        rows, train = self._rows, self._parts[number].train
+    def _fitted(self, part: _Part, penalties: tuple[float, ...]) -> list[Linear]:
+        rows, train = self._rows, part.train
         free, y = rows.free, rows.y[train]
         target = np.hstack([1.0 - y, y]) if self._classification and y.shape[1] == 1 else y
         X = rows.unclipped(train)[:, free]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,6 +53,9 @@ class BoostingSettings:
         Whether the sum starts from a linear model.
     leaf : str
         One of `LEAVES`.
+    varied : bool
+        Whether every second of the sums whose mean is the model differs from this: it starts from
+        a linear model, and every second tree of it has linear leaves.
     patience : int or None
         Rounds without a lower held-out loss that end training; None never does.
     """
@@ -68,6 +71,13 @@ class BoostingSettings:
     linear: bool = False
     leaf: str = "constant"
     patience: int | None = 25
+    varied: bool = False
+
+    def of_sum(self, number: int) -> BoostingSettings:
+        """Of one of the sums whose mean is the model."""
+        if self.varied and number % 2:
+            return replace(self, linear=True, leaf="mixed", varied=False)
+        return replace(self, varied=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +238,8 @@ class Booster:
         if settings.column_share < 1.0:
             most = max(1, int(np.ceil(settings.column_share * len(columns))))
             columns = np.sort(rng.choice(columns, most, replace=False))
-        growth = growth_of(settings.max_leaves, settings.least_rows, settings.ridge, columns)
+        shape = rows.loss.linear_shape
+        growth = growth_of(settings.max_leaves, settings.least_rows, settings.ridge, shape, columns)
         X, scaling = rows.X[self._order[drawn]], (rows.center, rows.scale)
         tree = grow_linear(X, slopes, self._weight[drawn], growth, *scaling, rng)
         step = settings.learning_rate * rows.loss.linear_steps[settings.leaf == "linear"]

@@ -40,6 +40,9 @@ class Loss(Protocol):
     """Factors of the steps of trees with linear leaves, which take no account of curvature: where
     every second tree is such a one, and where all are. 0 where there are to be none."""
 
+    linear_shape: ClassVar[tuple[int, float]]
+    """Of such trees: most decisions, and the penalty of slopes in units of that of constants."""
+
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """The best constant scores, (outputs,)."""
         ...
@@ -62,6 +65,7 @@ class _Newton:
 
     renews: ClassVar[bool] = False
     linear_steps: ClassVar[tuple[float, float]] = 1.0, 1.0
+    linear_shape: ClassVar[tuple[int, float]] = 3, 10.0
 
     def step(self, residual: np.ndarray, weight: np.ndarray) -> float:
         """As `Loss.step`."""
@@ -133,6 +137,7 @@ class Quantile:
     level: float = 0.5
     renews: ClassVar[bool] = True
     linear_steps: ClassVar[tuple[float, float]] = 0.0, 0.0
+    linear_shape: ClassVar[tuple[int, float]] = 3, 10.0
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """As `Loss.start`."""
@@ -157,6 +162,7 @@ class Logistic(_Newton):
     """Cross-entropy of two classes; the score is the logit of the second."""
 
     linear_steps: ClassVar[tuple[float, float]] = 5.0, 12.0
+    linear_shape: ClassVar[tuple[int, float]] = 4, 1.0
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """As `Loss.start`."""
@@ -178,6 +184,7 @@ class CrossEntropy(_Newton):
     """Cross-entropy of three or more classes."""
 
     linear_steps: ClassVar[tuple[float, float]] = 6.0, 16.0
+    linear_shape: ClassVar[tuple[int, float]] = 4, 1.0
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """As `Loss.start`."""

@@ -19,8 +19,8 @@ __all__ = ["LINEAR_ROWS", "LINEAR_SHARE", "LinearGrowth", "grow_linear", "growth
 LINEAR_SHARE, LINEAR_ROWS = 0.7, 5000
 """Share of the rows that each such tree is grown on, and most of them."""
 
-_DEPTH, _LEAST_ROWS, _PENALTY = 3, 30, 10.0
-"""Most decisions; fewest rows of a leaf; penalty of slopes in units of that of constant leaves."""
+_LEAST_ROWS = 30
+"""Fewest rows of a leaf."""
 
 _LEAF_COLUMNS = 32
 """Columns that leaves have slopes for, at most: of more, a part is drawn for every tree."""
@@ -61,10 +61,15 @@ class LinearGrowth:
     columns: np.ndarray
 
 
-def growth_of(max_leaves: int, least_rows: int, ridge: float, columns: np.ndarray) -> LinearGrowth:
-    """As a sum is grown whose other trees have so many leaves of so many rows, and this ridge."""
-    depth = min(_DEPTH, max_leaves.bit_length() - 1)
-    return LinearGrowth(depth, max(_LEAST_ROWS, least_rows), _PENALTY * ridge, columns)
+def growth_of(
+    max_leaves: int, least_rows: int, ridge: float, shape: tuple[int, float], columns: np.ndarray
+) -> LinearGrowth:
+    """As a sum is grown whose other trees have so many leaves of so many rows, and this ridge.
+
+    shape : most decisions, and the penalty of slopes in units of the ridge.
+    """
+    depth = min(shape[0], max_leaves.bit_length() - 1)
+    return LinearGrowth(depth, max(_LEAST_ROWS, least_rows), shape[1] * ridge, columns)
 
 
 class _Grown:
