@@ -44,12 +44,12 @@ def corrected(scores, distances, actions, rewards, counts, told):
     return scores + sums / (weights + told.prior)
 
 
-def stacked(history, memory, members):
+def stacked(history, memory, members, prior):
     """Weights of the members after answers (predictions, reward), all as deviations.
 
-    The recursion in matrices: information decays by `memory`, but never below that of the start.
+    The recursion in matrices: information decays by `memory`, but never below that of one answer.
     """
-    information, weights = np.eye(members), np.full(members, 1.0 / members)
+    information, weights = prior * np.eye(members), np.full(members, 1.0 / members)
     for scores, reward in history:
         information = memory * information + np.outer(scores, scores)
         inverse = np.linalg.inv(information)

@@ -42,7 +42,7 @@ class MixedLearner:
         Forget the answers before a sudden fall of rewards.
     bonus : float
         Standard errors of the linear prediction that an action is credited with, in deviations of
-        the reward.
+        the reward, times the root of the logarithm of the number of allowed actions.
     explore, least_explore : float
         Share of uniform draws: explore * sqrt(K / (K + answers)), but not below the least.
     capacity : int
@@ -69,7 +69,7 @@ class MixedLearner:
         *,
         half_life: float | None = None,
         notice_change: bool = True,
-        bonus: float = 0.6,
+        bonus: float = 0.33,
         explore: float = 0.02,
         least_explore: float = 0.01,
         capacity: int = 100_000,

@@ -6,31 +6,49 @@ import numpy as np
 
 from dgtrees.tree.mixed_state import Counts, Mixed
 
-__all__ = ["choose_pairs", "find_scales", "take_axes"]
+__all__ = ["choose_pairs", "find_scales", "settle_shift", "take_axes"]
 
 _SAMPLE = 256  # rows that scales are taken from
+_RARE = 2.0  # deviations from the usual value that a rare one lies away at most
+
+
+def settle_shift(state: Mixed) -> None:
+    """Shift rows by the median of the first few instead of the first, which may be far off.
+
+    The log keeps differences from it with seven digits: of ordinary values nothing would be left.
+    """
+    rows = state.log_rows[: state.counts[Counts.SEEN]]
+    moved = np.sort(rows, axis=0)[len(rows) // 2].astype(np.float64)
+    rows[:] = rows - moved
+    state.shift[:] += moved
+    state.centre[:] -= moved
 
 
 def find_scales(state: Mixed, slot: int, first: int, last: int) -> None:
     """Centre and scale of every column from a sample of the answers first .. last - 1.
 
     Values far outside the middle nine tenths are drawn in before mean and deviation are taken;
-    where these are all equal, values that differ are compared with each other instead.
+    where these are all equal, values that differ are compared with each other instead. Such a
+    column counts as if one row in five differed: else the few that do would look most unlike all
+    others, and be answered by what is unknown of them rather than by what is known.
     """
     room, many = len(state.log_rows), min(_SAMPLE, last - first)
     places = (first + np.arange(many) * (last - first) // many) % room
     values = np.sort(state.log_rows[places].astype(np.float64), axis=0)
     low, high = values[many // 20], values[many - 1 - many // 20]
     reach = 2.0 * (high - low)
+    away = np.zeros(len(low))
     for j in np.flatnonzero(high == low):
-        reach[j] = 3.0 * _typical_difference(values[:, j], low[j])
+        away[j] = _typical_difference(values[:, j], low[j])
+    reach = np.maximum(reach, 3.0 * away)
     values = np.minimum(np.maximum(values, low - reach), high + reach)
     mean = np.cumsum(values, axis=0)[-1] / many
     deviation = np.sqrt(np.cumsum((values - mean) ** 2, axis=0)[-1] / many)
     state.centre[slot] = mean
     # A column that is constant up to rounding is left out.
     varies = deviation > 1e-6 * (np.abs(mean) + 1e-6 * np.abs(state.shift))
-    state.inverse_scale[slot] = np.where(varies, 1.0 / np.where(varies, deviation, 1.0), 0.0)
+    deviation = np.where(varies, np.maximum(deviation, away / _RARE), 1.0)
+    state.inverse_scale[slot] = np.where(varies, 1.0 / deviation, 0.0)
 
 
 def _typical_difference(values: np.ndarray, usual: float) -> float:

@@ -18,11 +18,11 @@ from collections.abc import Callable
 import numpy as np
 
 from dgtrees.bandit.mixed_change import notice_change
-from dgtrees.bandit.mixed_scales import choose_pairs, find_scales, take_axes
+from dgtrees.bandit.mixed_scales import choose_pairs, find_scales, settle_shift, take_axes
 from dgtrees.tree import mixed_sums
 from dgtrees.tree.by_reference import Held
 from dgtrees.tree.least_squares import Bank
-from dgtrees.tree.mixed_state import LAST_STAGE, RENEW_EVERY, Counts, Mixed
+from dgtrees.tree.mixed_state import FIRST_MODEL, LAST_STAGE, RENEW_EVERY, Counts, Mixed
 from dgtrees.tree.neighbours import empty
 
 __all__ = ["rebuild", "start_action", "tend"]
@@ -92,6 +92,8 @@ def _begin(state: Mixed) -> None:
     first = max(int(counts[_LOW]), int(counts[_SEEN]) - len(state.log_rows))
     if life > 0.0:
         first = max(first, int(counts[_SEEN]) - int(_FORGOTTEN * life))
+    if counts[_SEEN] <= FIRST_MODEL:
+        settle_shift(state)
     slot = 1 - int(counts[_LIVE])
     find_scales(state, slot, first, int(counts[_SEEN]))
     counts[_START] = counts[_SEEN]

@@ -36,11 +36,14 @@ GROUPS = 32
 """Actions are screened for products in at most so many groups."""
 LAST_STAGE = 4
 """Of the work on a successor: inverting."""
-RENEW_EVERY = 256
+FIRST_MODEL = 10
+"""Answers from which the first model is made."""
+RENEW_EVERY = 1024
 """Answers after which the inverses of another action are computed anew."""
 LOOK_EVERY = 25
 """Answers after which one looks again whether the world has changed."""
 
+STACK_PRIOR = 30.0  # answers of one deviation each that the stack's first, equal weights are worth
 _WIDEST = 128  # columns; beyond, rows are turned to their principal axes
 _AXES = 96
 _PRODUCTS = 200
@@ -52,7 +55,7 @@ class Told(NamedTuple):
 
     ridge: float
     product_ridge: float
-    bonus: float  # standard errors, in deviations of the reward, that an action is credited with
+    bonus: float  # standard errors that an action is credited with, times sqrt(log actions)
     explore: float  # share of uniform draws at the start, and the least
     least_explore: float
     half_life: float  # answers after which one counts half; 0 for never
@@ -110,7 +113,7 @@ class Mixed(NamedTuple):
     log_rows: np.ndarray  # (room, d), float32, less `shift`
     log_actions: np.ndarray  # (room,)
     log_rewards: np.ndarray  # (room,)
-    shift: np.ndarray  # (d,), the first row
+    shift: np.ndarray  # (d,), the first row, then the median of the first few
     centre: np.ndarray  # (2, d)
     inverse_scale: np.ndarray  # (2, d)
     axes: np.ndarray  # (2, p, d) where rows are turned, (2, 0, 0) where not
@@ -161,7 +164,7 @@ def make_mixed(features: int, actions: int, room: int, told: Told, seed: int) ->
     screened = not turned and products < axes * (axes + 1) // 2
     groups = min(actions, GROUPS) if screened else 0
     counts = np.zeros(len(Counts), dtype=np.int64)
-    counts[Counts.NEXT] = 10
+    counts[Counts.NEXT] = FIRST_MODEL
     return Mixed(
         told=told,
         log_rows=np.zeros((room, features), dtype=np.float32),
@@ -179,7 +182,7 @@ def make_mixed(features: int, actions: int, room: int, told: Told, seed: int) ->
         base=np.zeros(2, dtype=np.int64),
         like=np.zeros((0, actions)),
         stack=np.full((2, MEMBERS), 1.0 / MEMBERS),
-        stack_inverse=np.stack([np.eye(MEMBERS)] * 2),
+        stack_inverse=np.stack([np.eye(MEMBERS) / STACK_PRIOR] * 2),
         rewards_seen=np.zeros(len(Rewards)),
         counts=counts,
         random=rng.integers(2**64, size=2, dtype=np.uint64),

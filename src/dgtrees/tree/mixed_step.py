@@ -123,14 +123,20 @@ def choose(table, allowed, draw):
     # While all rewards are equal, what is unknown decides alone, and not the order of actions.
     variance = state.rewards_seen[_SQUARE]
     deviation = np.sqrt(variance) if variance > 0.0 else 1.0
-    best, many, highest = -1, 0, 0.0
+    many = 0
+    for k in range(actions):
+        many += 1 if allowed[k] else 0
+    # Of many draws the largest lies further out: about the root of twice the logarithm.
+    credit = told.bonus * np.sqrt(np.log(many)) * deviation
+    best, highest = -1, 0.0
     for k in range(actions):
         if allowed[k]:
-            many += 1
-            width = np.sqrt(gain(state.linear, slot, k, state.row))
-            credit = told.bonus * deviation * width
-            if best < 0 or total[k] + credit > highest:
-                best, highest = k, total[k] + credit
+            # What is expected to be worse than anything seen is only known to be bad: among such
+            # actions what is unknown decides, or the wrong one might stay the best for ever.
+            hope = max(total[k], state.rewards_seen[_SMALLEST])
+            hope += credit * np.sqrt(gain(state.linear, slot, k, state.row))
+            if best < 0 or hope > highest:
+                best, highest = k, hope
     share = 1.0
     if counts[_BUILT]:
         age = counts[_SEEN] - counts[_LOW]
