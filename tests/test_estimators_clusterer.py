@@ -140,3 +140,19 @@ def test_it_is_explained_drawn_and_described_in_words(fitted):
     assert sum(" sd " in text for text in said) == 6
     with pytest.raises(TypeError, match="use explain"):
         contributions(model, X)
+
+
+def test_gaps_are_filled_and_infinite_rows_refused_in_prediction():
+    X = np.random.default_rng(0).normal(size=(100, 4)).astype(np.float32)
+    model = DGTClusterer(6, random_state=0).fit(X)
+    gap = X[:20].copy()
+    gap[3, 1] = np.nan
+    filled = gap.copy()
+    filled[3, 1] = model.model_.encoder.medians[1]
+    assert np.array_equal(model.predict(gap), model.predict(filled))
+    assert np.array_equal(model.predict(gap), model.model_.predict(gap))
+    gap[3, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        model.predict(gap)
+    with pytest.raises(ValueError, match="4 features"):
+        model.predict(X[:, :3])

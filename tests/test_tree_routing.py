@@ -115,7 +115,21 @@ def test_rows_of_any_layout(as_given):
     frozen.setflags(write=False)
     for rows in (X, frozen, X.astype(">f8"), X[:, None, :][:, 0]):
         assert tree.apply(rows).tolist() == expected
+        assert tree.apply_finite(rows).tolist() == expected
         assert [tree.apply_row(row) for row in rows] == expected
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_unchecked_rows_have_leaves_if_all_are_finite(bad, threads):
+    rng = np.random.default_rng(8)
+    tree = any_tree(rng, 7, 0.5)
+    X = rng.normal(size=(200, 7))
+    assert np.array_equal(tree.apply_finite(X, threads), tree.apply(X))
+    for row in (0, 63, 64, 199):
+        spoilt = X.copy()
+        spoilt[row, 6] = bad
+        assert tree.apply_finite(spoilt, threads) is None
 
 
 @pytest.mark.parametrize("row", [np.zeros(4), np.zeros((1, 5)), [1.0], 3.0])

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dgtrees.errors import Problems
-from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.estimators.unlabelled_base import UnlabelledEstimator, UnlabelledParameters
 
 __all__ = ["DGTAutoencoder"]
@@ -35,19 +32,8 @@ class DGTAutoencoder(UnlabelledEstimator, _Parameters):
         As many as there are distinct rows, where these are fewer.
     rank : int, default 4
         Numbers of a code, besides the leaf.
-    standardize : bool, default False
-        Whether columns are divided by their deviation before errors are taken. Without it columns
-        of large numbers decide: set it where columns have different units.
-    balance : float, default 2
-        How much cuts that halve the rows are preferred; lower values give deeper trees.
-    n_init : int, default 1
-        Trees to grow; the one with the lowest error on the training rows is kept.
-    max_iter : int, default 10
-        Most passes of refinement over all nodes.
-    encoder : Encoder, optional
-        Settings for columns of a frame: which to drop, what they are, how many categories.
-    random_state : int, RandomState or None
-        Seed. The same seed gives the same tree.
+    standardize, balance, n_init, max_iter, encoder, random_state
+        As in `DGTClusterer`.
 
     Attributes
     ----------
@@ -61,13 +47,8 @@ class DGTAutoencoder(UnlabelledEstimator, _Parameters):
         Leaves of the training rows.
     inertia_ : float
         Sum of the squared errors of the training rows.
-    history_ : dict of list
-        Error after growing the tree and after every pass, among the leading components.
-    n_iter_ : int
-        Passes of refinement.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when X had names.
+    history_, n_iter_, n_features_in_, feature_names_in_
+        As in `DGTClusterer`.
 
     Examples
     --------
@@ -82,26 +63,11 @@ class DGTAutoencoder(UnlabelledEstimator, _Parameters):
     True
     """
 
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the leaves and their directions.
+    _counts = ("n_leaves", "rank")
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (rows, features)
-            Numbers; DataFrames may also hold strings or categories. Missing values are welcome.
-        y : ignored
-        sample_weight : array-like of shape (rows,), optional
-            A weight of 2 is the same as giving the row twice, a weight of 0 as leaving it out.
-
-        Returns
-        -------
-        self
-        """
-        problems = Problems()
-        self._check_unlabelled(problems, n_leaves=self.n_leaves, rank=self.rank)
-        with unchanged_on_error(self):
-            self._fit_unlabelled(X, sample_weight, int(self.rank))
-        return self
+    @property
+    def _rank(self) -> int:
+        return int(self.rank)
 
     def _leaves_for(self, distinct: int, rows: int) -> int:
         return min(distinct, int(self.n_leaves))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from dgtrees.errors import Problems
-from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.estimators.sklearn_bases import ClusterMixin
 from dgtrees.estimators.unlabelled_base import UnlabelledEstimator, UnlabelledParameters
 
@@ -80,26 +77,7 @@ class DGTClusterer(ClusterMixin, UnlabelledEstimator, _Parameters):
     [0, 1, 2]
     """
 
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (rows, features)
-            Numbers; DataFrames may also hold strings or categories. Missing values are welcome.
-        y : ignored
-        sample_weight : array-like of shape (rows,), optional
-            A weight of 2 is the same as giving the row twice, a weight of 0 as leaving it out.
-
-        Returns
-        -------
-        self
-        """
-        problems = Problems()
-        self._check_unlabelled(problems, n_clusters=self.n_clusters)
-        with unchanged_on_error(self):
-            self._fit_unlabelled(X, sample_weight, 0)
-        return self
+    _counts = ("n_clusters",)
 
     def _leaves_for(self, distinct: int, rows: int) -> int:
         if rows < self.n_clusters:

@@ -128,6 +128,12 @@ class TreeEstimator(ModelEstimator):
         """Training rows of every leaf; None where nobody counted."""
         return self.model_.leaf_rows()
 
+    def apply(self, X: ArrayLike) -> np.ndarray:
+        """Leaf that every row ends in, (rows,)."""
+        plain = self._plain_rows(X)
+        leaves = None if plain is None else self.tree_.apply_finite(plain)
+        return super().apply(X) if leaves is None else leaves
+
     def decision_path(self, X: ArrayLike) -> Any:
         """Sparse indicator of the nodes and leaves that every row passes."""
         rows = self._rows_to_predict(X)

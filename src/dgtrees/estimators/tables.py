@@ -212,6 +212,18 @@ class TableEstimator(BaseEstimator):
         check_is_fitted(self, self._fitted)
         return self._expand(self._read_table(X, first=False))
 
+    def _plain_rows(self, X: Any) -> np.ndarray | None:
+        """Rows that are their own encoding unless a number is missing or infinite; None for others.
+
+        Whoever routes them looks at the numbers anyway: checking them before takes longer than
+        routing does.
+        """
+        check_is_fitted(self, self._fitted)
+        plain = self._encoder.plain and self._encoder.reach is None
+        if not plain or type(X) is not np.ndarray or X.dtype not in (np.float64, np.float32):
+            return None
+        return np.asarray(validate_data(self, X, reset=False, ensure_all_finite=False))
+
     def _row_to_predict(self, x: Any, encoded: bool = True) -> np.ndarray:
         """One row of numbers, checked without scikit-learn, which takes 100 us for it."""
         if not hasattr(self, self._fitted):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from dgtrees.errors import Problems
 from dgtrees.estimators.delegation import TreeEstimator
+from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.estimators.sklearn_bases import TransformerMixin
 from dgtrees.learn.cuts import CutSettings
 from dgtrees.learn.quiet import quiet
@@ -50,12 +51,41 @@ class UnlabelledEstimator(TransformerMixin, UnlabelledParameters, TreeEstimator)
 
     _task = Clusters.task
     _answer: Clusters
+    _counts: ClassVar[tuple[str, ...]]
+    """Parameters that are whole numbers of at least 1."""
+
     labels_: np.ndarray
     """Leaf of every row of `fit`; a loaded model, which has no such rows, is without."""
 
-    def _check_unlabelled(self, problems: Problems, **counts: Any) -> None:
-        """Check parameters: whole numbers by name, and those that all have."""
-        for name, value in {**counts, "n_init": self.n_init}.items():
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the leaves, and what stands for their rows.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (rows, features)
+            Numbers; DataFrames may also hold strings or categories. Missing values are welcome.
+        y : ignored
+        sample_weight : array-like of shape (rows,), optional
+            A weight of 2 is the same as giving the row twice, a weight of 0 as leaving it out.
+
+        Returns
+        -------
+        self
+        """
+        self._check_unlabelled()
+        with unchanged_on_error(self):
+            self._fit_unlabelled(X, sample_weight)
+        return self
+
+    @property
+    def _rank(self) -> int:
+        """Directions of a leaf."""
+        return 0
+
+    def _check_unlabelled(self) -> None:
+        problems = Problems()
+        for name in (*self._counts, "n_init"):
+            value = getattr(self, name)
             problems.require(
                 isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1,
                 f"{name} must be a whole number of at least 1, got {value!r}",
@@ -78,7 +108,7 @@ class UnlabelledEstimator(TransformerMixin, UnlabelledParameters, TreeEstimator)
         """How many leaves a tree of so many rows has."""
         raise NotImplementedError
 
-    def _fit_unlabelled(self, X: Any, sample_weight: Any, rank: int) -> None:
+    def _fit_unlabelled(self, X: Any, sample_weight: Any) -> None:
         encoded, weight = self._learn_rows(X, sample_weight)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         middle = np.average(encoded, axis=0, weights=weight)
@@ -89,13 +119,13 @@ class UnlabelledEstimator(TransformerMixin, UnlabelledParameters, TreeEstimator)
         rows, _, mass, _ = merge_repeated(encoded / scale, none, weight)
         leaves = self._leaves_for(len(rows), len(weight))
         with one_thread(), quiet():
-            tries = 1 if rank else 10  # leaves with directions only begin at the centres
+            tries = 1 if self._rank else 10  # leaves with directions only begin at the centres
             means = KMeans(leaves, n_init=tries, random_state=seed).fit(rows, sample_weight=mass)
             found = fit_unlabelled(
                 rows,
                 mass,
                 means.cluster_centers_,
-                rank=rank,
+                rank=self._rank,
                 settings=CutSettings(balance=float(self.balance)),
                 passes=int(self.max_iter),
                 starts=int(self.n_init),

@@ -214,6 +214,19 @@ class ObliqueTree:
         )
         return leaves.reshape(-1)
 
+    def apply_finite(self, X: ArrayLike, n_threads: int | None = None) -> np.ndarray | None:
+        """`apply` of rows that nobody has checked yet; None if a number is missing or infinite."""
+        X = self._rows(X)
+        leaves = np.empty((X.shape[0], 1), dtype=np.int32)
+        trees, refused = self._packed, []
+
+        def work(start: int, stop: int) -> None:
+            if not routing.leaves_of_finite_rows(X, start, stop, trees, leaves):
+                refused.append(start)
+
+        split_rows(work, X.shape[0], self.flops, n_threads)
+        return None if refused else leaves.reshape(-1)
+
     def predict(self, X: ArrayLike, n_threads: int | None = None) -> np.ndarray:
         """Leaf outputs of every row of X, shape (rows, outputs)."""
         X = self._rows(X)

@@ -26,6 +26,7 @@ __all__ = [
     "all_finite",
     "all_within",
     "leaf_of_row",
+    "leaves_of_finite_rows",
     "leaves_of_row",
     "leaves_of_rows",
     "linear_of_row",
@@ -40,6 +41,9 @@ BIAS, LEFT, RIGHT, WEIGHTS = 0, 1, 2, 8
 
 ROWS_TOGETHER = 8
 """Rows of a batch that take a decision each before any of them takes the next."""
+
+ROWS_CHECKED = 64
+"""Rows that are looked at for missing numbers just before they are routed, still in the cache."""
 
 ROWS_PER_TREE = 256
 """Rows that pass one tree after the other together, so that a tree stays in the cache."""
@@ -187,6 +191,18 @@ def all_finite(x):
     for i in range(x.shape[0]):
         bad += not np.isfinite(x[i])  # no early exit: this way it is a vector instruction
     return bad == 0
+
+
+@njit(nogil=True, cache=True)
+def leaves_of_finite_rows(X, start, stop, trees, leaves):
+    """`leaves_of_rows` if all numbers are finite, and whether they are; one pass over memory."""
+    numbers, d = X.reshape(-1), X.shape[1]
+    for first in range(start, stop, ROWS_CHECKED):
+        last = min(first + ROWS_CHECKED, stop)
+        if not all_finite(numbers[first * d : last * d]):
+            return False
+        leaves_of_rows(X, first, last, trees, leaves)
+    return True
 
 
 @njit(nogil=True, cache=True)
