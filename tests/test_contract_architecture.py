@@ -87,6 +87,16 @@ def test_fitting_predicting_saving_and_loading_take_no_torch(before, tmp_path):
     assert run(code) == "False"
 
 
+def test_all_public_names_are_there_without_torch():
+    code = f"""
+import sys
+{NO_TORCH}
+from dgtrees import *
+print(DGTClassifier().max_depth)
+"""
+    assert run(code) == "auto"
+
+
 def test_what_needs_torch_says_so_in_one_line_where_it_is_missing():
     code = f"""
 import sys

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dgtrees.bandit import BanditRecipe, DGTBandit, DGTContinuousBandit
-    from dgtrees.cluster.shards import fit_shards
+    from dgtrees.cluster.shards import fit_shards as fit_shards
     from dgtrees.errors import DGTreesError
     from dgtrees.estimators import (
         DGTAutoencoder,
@@ -93,6 +93,7 @@ _KINDS = (
     "Model",
 )
 
+# Not fit_shards: "from dgtrees import *" has to work without torch.
 __all__ = [
     "BanditRecipe",
     "DGTAutoencoder",
@@ -122,7 +123,6 @@ __all__ = [
     "export_dot",
     "export_onnx",
     "export_text",
-    "fit_shards",
     "load",
     "plot_tree",
 ]

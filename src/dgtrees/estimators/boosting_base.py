@@ -22,6 +22,7 @@ from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, prepare_rows, start_sum
 from dgtrees.learn.boosting import BoostingSettings
 from dgtrees.learn.boosting_losses import Loss
+from dgtrees.learn.threads import one_thread
 from dgtrees.tables.encoder import NUMBER
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.forest import ObliqueForest
@@ -114,7 +115,7 @@ class BoostingEstimator(ModelEstimator):
         -------
         self
         """
-        with unchanged_on_error(self):
+        with unchanged_on_error(self), one_thread():
             self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
         return self
 
