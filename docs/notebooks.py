@@ -39,6 +39,7 @@ def outputs(notebook: dict[str, Any]) -> list[list[dict[str, Any]]]:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     with mpl.rc_context():
         mpl.use("Agg")
+        plt.close("all")  # what somebody else has left open is no output of ours
         codes = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
         return [_run("".join(cell["source"]), namespace, n) for n, cell in enumerate(codes, 1)]
 

@@ -153,6 +153,7 @@ def _ask(model: Any, fitted: Any, X: np.ndarray) -> None:
     encoded = model.model_.encode(X)
     ranged = model.model_.encoder.reaching(encoded.min(axis=0), encoded.max(axis=0))
     for array, rows in zip(_arrays(X), _arrays(encoded), strict=True):
+        model.apply(array)
         fitted.predict(rows)
         fitted.apply(rows)
         for row, inner in ((array[0], rows[0]), (array[0].copy(), rows[0].copy())):
