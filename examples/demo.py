@@ -1,4 +1,4 @@
-"""Three scenes on data that comes with scikit-learn: a tree, a policy, a tree to look at.
+"""Three scenes: a tree and a policy on digits that come with scikit-learn, a tree to look at.
 
 Run it with `make demo`; needs no files, writes into demo/.
 """
@@ -10,21 +10,22 @@ from itertools import pairwise
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
-from sklearn.datasets import load_diabetes, load_digits
+from sklearn.datasets import load_digits
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.inspection import DecisionBoundaryDisplay
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import dgtrees
-from dgtrees import DGTBandit, DGTClassifier, DGTRegressor
+from dgtrees import DGTBandit, DGTClassifier
 from dgtrees.bandit.curve import Curve
 from dgtrees.model.plot import plot_curves, plot_node_images
 from dgtrees.paper.baselines import LinUCB
@@ -39,7 +40,6 @@ def compile_all() -> None:
     X, y = np.random.rand(200, 3), np.arange(200) % 2
     DGTClassifier(max_depth=2, max_epochs=1).fit(X, y)
     DGTClassifier().fit(X, y)
-    DGTRegressor(max_depth=2, max_epochs=1).fit(X, X[:, 0])
     policy = DGTBandit(n_actions=2)
     for row, label in zip(X, y, strict=True):
         policy.learn(row, action=int(label), probability=0.5, loss=0.0)
@@ -57,15 +57,19 @@ def microseconds(model, X) -> float:
     return min(took) / len(rows) * 1e6
 
 
+def tuned_cart() -> GridSearchCV:
+    sizes = {"max_leaf_nodes": [4, 8, 16, 24, 32, 64, 128, None]}
+    return GridSearchCV(DecisionTreeClassifier(random_state=0), sizes, cv=5)
+
+
 def classify(console: Console, X, digits) -> None:
     """One tree beside others, at their defaults; CART's size is chosen by cross-validation."""
     X_train, X_test, y_train, y_test = train_test_split(
         X, np.where(digits % 2, "odd", "even"), test_size=0.25, stratify=digits, random_state=0
     )
-    sizes = {"max_leaf_nodes": [16, 32, 64, 128, None]}
     models = {
         "DGTClassifier(), one tree": DGTClassifier(random_state=0),
-        "CART, tuned": GridSearchCV(DecisionTreeClassifier(random_state=0), sizes, cv=5),
+        "CART, tuned": tuned_cart(),
         "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
         "boosting, 100 trees": GradientBoostingClassifier(random_state=0),
     }
@@ -122,22 +126,47 @@ def decide(console: Console, X, y) -> None:
     plot_curves(curves).figure.savefig(OUT / "policies.png", dpi=120)
 
 
-def look(console: Console, X, y) -> None:
-    """A tree of two levels as rules, and trees as pictures."""
-    digits_tree = DGTClassifier(max_depth=5, random_state=0).fit(X, y)
+def crossing_lines(rng, count):
+    """Points of two classes, divided by two lines; 3 % of the labels are wrong."""
+    points = rng.uniform(0, 1, size=(count, 2))
+    u, v = points.T
+    above = (u + v > 0.85) ^ (u - 0.6 * v > 0.35)
+    return points, np.where(above ^ (rng.random(count) < 0.03), "A", "B")
+
+
+def look(console: Console, X, digits) -> None:
+    """A tree of two levels as rules and as regions, and trees as pictures."""
+    digits_tree = DGTClassifier(max_depth=5, random_state=0).fit(X, digits)
     plot_node_images(digits_tree).figure.savefig(OUT / "digits-tree.png", dpi=120)
 
-    diabetes = load_diabetes(scaled=False)
-    rows, progression, names = diabetes.data, diabetes.target, diabetes.feature_names
-    seen = slice(0, 350)
-    tree = DGTRegressor(max_depth=2, max_columns=3, random_state=0).fit(
-        rows[seen], progression[seen]
-    )
-    guess = tree.predict(rows[350:])
-    rules = dgtrees.export_text(tree, feature_names=names)
+    rng = np.random.default_rng(0)
+    points, classes = crossing_lines(rng, 600)
+    new_points, new_classes = crossing_lines(rng, 20_000)
+    tree = DGTClassifier(max_depth=2, random_state=0).fit(points, classes)
+    cart = tuned_cart().fit(points, classes)
+    linear = LogisticRegression().fit(points, classes)
+    rules = dgtrees.export_text(tree, feature_names=["u", "v"])
     console.print(rules, markup=False, highlight=False)
-    console.print(f"R2 on new patients: {r2_score(progression[350:], guess):.2f}")
-    dgtrees.plot_tree(tree, feature_names=names).figure.savefig(OUT / "diabetes-tree.png", dpi=120)
+    dgtrees.plot_tree(tree, feature_names=["u", "v"]).figure.savefig(OUT / "rules.png", dpi=120)
+    leaves = cart.best_estimator_.get_n_leaves()
+    console.print(
+        f"Right on 20,000 new points, of which 3 % are labelled wrongly: this tree of "
+        f"{tree.get_n_leaves()} leaves {tree.score(new_points, new_classes):.1%}, CART with its "
+        f"{leaves} leaves {cart.score(new_points, new_classes):.1%}, logistic regression "
+        f"{linear.score(new_points, new_classes):.1%}."
+    )
+    draw_regions({"CART": cart.best_estimator_, "dgtrees": tree}, points, classes)
+
+
+def draw_regions(trees, points, classes) -> None:
+    figure, axes = plt.subplots(1, 2, figsize=(8, 4.4), layout="constrained")
+    for (name, tree), ax in zip(trees.items(), axes, strict=True):
+        DecisionBoundaryDisplay.from_estimator(
+            tree, points, response_method="predict", cmap="PuOr", alpha=0.35, eps=0, ax=ax
+        )
+        ax.scatter(*points.T, c=classes == "B", s=7, cmap="PuOr")
+        ax.set(title=f"{name}: {tree.get_n_leaves()} leaves", xlabel="u", ylabel="v")
+    figure.savefig(OUT / "regions.png", dpi=120)
 
 
 def main() -> None:
@@ -150,10 +179,10 @@ def main() -> None:
     classify(console, X, y)
     console.rule("2. A policy: which digit? It hears only whether its guess was right")
     decide(console, X, y)
-    console.rule("3. A tree to read: how far diabetes progresses within a year")
+    console.rule("3. A tree to look at: to which class belongs a point (u, v)?")
     look(console, X, y)
     console.rule("Written to demo/")
-    console.print("digits-tree.png, diabetes-tree.png, policies.png, and the model digits.dgt")
+    console.print("regions.png, rules.png, digits-tree.png, policies.png, and the model digits.dgt")
     console.print("\nTry next:")
     console.print("  .venv/bin/dgt show demo/digits.dgt")
     console.print("  .venv/bin/dgt fit train.csv --target label -o model.dgt    (a table of yours)")

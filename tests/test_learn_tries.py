@@ -5,10 +5,11 @@ import threading
 import numpy as np
 import pytest
 
+from dgtrees import DGTClassifier
 from dgtrees.errors import StateError
 from dgtrees.learn.recipe import Recipe
 from dgtrees.learn.result import TrainingResult
-from dgtrees.learn.tries import _recent, best_of_tries
+from dgtrees.learn.tries import _recent, best_of_tries, few_weights
 from training_rows import examples, trainer
 
 EPOCHS = 10
@@ -53,6 +54,39 @@ def test_recent_is_a_fifth_of_the_epochs_so_far():
     assert _recent(TrainingResult({"val_loss": losses})) == 1.5
     assert _recent(TrainingResult({"val_loss": [9.0, 1.0]})) == 1.0
     assert _recent(TrainingResult()) == 0.0
+
+
+def test_without_validation_rows_the_training_loss_decides():
+    assert _recent(TrainingResult({"loss": [9.0, 1.0], "val_loss": []})) == 1.0
+    halves = [t.begin(TRAIN).advance(EPOCHS // 2) for t in trainers(first=3)]
+    losses = [run.result.history["loss"][-1] for run in halves]
+    group = trainers(first=3)
+    chosen, result = best_of_tries(group, TRAIN, None)
+    assert group.index(chosen) == int(np.argmin(losses))
+    assert "val_loss" not in result.history
+
+
+def crossing_lines(seed, flip):
+    """Two lines divide the classes, so that a greedy first cut is worth little."""
+    rng = np.random.default_rng(seed)
+    u, v = rng.uniform(0, 1, size=(2, 600))
+    y = (u + v > 0.85) ^ (u - 0.6 * v > 0.35) ^ (rng.random(600) < 0.03) ^ flip
+    return np.column_stack([u, v]), y.astype(int)
+
+
+@pytest.mark.parametrize("flip", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tree_of_few_weights_finds_two_crossing_lines(seed, flip):
+    X, y = crossing_lines(seed, flip)
+    assert DGTClassifier(max_depth=2, random_state=seed).fit(X, y).score(X, y) > 0.92
+
+
+def test_a_tree_of_many_weights_has_one_try():
+    X, y = crossing_lines(0, False)
+    assert few_weights(len(X), columns=2, height=2, values_a_leaf=2)
+    assert not few_weights(len(X), columns=2, height=3, values_a_leaf=2)
+    wide = DGTClassifier(max_depth=3, max_epochs=10, random_state=0).fit(X, y)
+    assert len(wide.history_["loss"]) == 10
 
 
 def test_the_others_stop_at_half_time():

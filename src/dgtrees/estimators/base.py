@@ -28,7 +28,7 @@ from dgtrees.learn.auto import fit_automatically
 from dgtrees.learn.recipe import TORCH_QUANTIZERS, Recipe
 from dgtrees.learn.result import TrainingResult
 from dgtrees.learn.trainer import Trainer
-from dgtrees.learn.tries import best_of_tries
+from dgtrees.learn.tries import best_of_tries, few_weights
 from dgtrees.model.model import Model
 from dgtrees.tables.examples import Examples
 
@@ -146,12 +146,15 @@ class DGTEstimator(TreeParameters, SingleTree):
     ) -> tuple[Trainer, TrainingResult]:
         """Train as often as the recipe says and return the trainer that validated best."""
         going_on = self.warm_start and hasattr(self, "_trainer_")
-        tries = 1 if validation is None or going_on else recipe.n_tries(len(train.X))
+        rows, columns = train.X.shape
+        values = self._outputs_per_leaf * (columns + 1 if self._leaf == "linear" else 1)
+        comparable = validation is not None or few_weights(rows, columns, self._height, values)
+        tries = recipe.n_tries(rows) if comparable and not going_on else 1
         recipes = [recipe.for_try(number) for number in range(tries)]
         if going_on:
             recipes = [recipe.going_on(self._trainer_.recipe)]
         trainers = [self._trainer(train, r, seed + i) for i, r in enumerate(recipes)]
-        n_epochs = recipe.n_epochs(len(train.X))
+        n_epochs = recipe.n_epochs(rows)
         total = n_epochs + (tries - 1) * (n_epochs // 2)
         with (
             progress_bar(bool(self.verbose), type(self).__name__) as bars,

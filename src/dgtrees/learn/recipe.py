@@ -110,9 +110,9 @@ class Recipe:
         Share of the epochs after which validation may choose one. Scores of the first half, at
         high learning rates, are often high by luck.
     tries, max_tried_steps
-        With validation rows, so many trees are trained from different starts and the one that
-        validates best is kept; fewer, where all together would take more than `max_tried_steps`,
-        and one below 500 rows.
+        With validation rows, or far more training rows than weights, so many trees are trained
+        from different starts and the best one is kept; fewer, where all together would take more
+        than `max_tried_steps`, and one below 500 rows.
     patience
         Epochs without a better validation score before training stops; None never stops early.
     refit_strength
@@ -247,7 +247,7 @@ class Recipe:
         return same[0] if same else self
 
     def n_tries(self, rows: int) -> int:
-        """Trees to train when there are `rows` training rows and some to validate with."""
+        """Trees to train when there are `rows` training rows and something to compare them by."""
         if rows < _TRIED_ROWS:
             return 1
         steps = self.n_epochs(rows) * -(-rows // self.rows_a_step(rows))

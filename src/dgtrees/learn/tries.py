@@ -3,6 +3,10 @@
 All of them go half of the way, side by side in threads; the one with the lowest validation loss
 there, averaged over its last epochs, goes to the end with all threads. The seed decides the result,
 the number of threads does not.
+
+Without validation rows the training loss decides, which is as good a judge of trees that have far
+fewer weights than there are rows (`few_weights`). Just these need it: one cut at the wrong place is
+half of such a tree.
 """
 
 from __future__ import annotations
@@ -18,13 +22,28 @@ from dgtrees.learn.run import Run
 from dgtrees.learn.trainer import Trainer
 from dgtrees.tables.examples import Examples
 
-__all__ = ["best_of_tries"]
+__all__ = ["best_of_tries", "few_weights"]
+
+_ROWS_A_WEIGHT = 20
+"""Training rows for every weight of a tree that has learnt no row by heart."""
 
 _RECENT = 0.2
 """Share of the epochs so far whose mean validation loss decides which try goes on."""
 
 _LEGS = 4
 """Parts of the way to half-time, so that three tries keep two threads busy to the end."""
+
+
+def few_weights(rows: int, columns: int, height: int, values_a_leaf: int) -> bool:
+    """Whether a complete tree is so small that its training loss tells how good it is.
+
+    >>> few_weights(rows=600, columns=2, height=2, values_a_leaf=2)
+    True
+    >>> few_weights(rows=600, columns=30, height=2, values_a_leaf=2)
+    False
+    """
+    weights = (2**height - 1) * (columns + 1) + 2**height * values_a_leaf
+    return rows >= _ROWS_A_WEIGHT * weights
 
 
 def best_of_tries(
@@ -62,7 +81,7 @@ def _advance_all(runs: list[Run], until: int, n_threads: int) -> None:
 
 
 def _recent(result: TrainingResult) -> float:
-    losses = result.history.get("val_loss", [0.0])
+    losses = result.history.get("val_loss") or result.history.get("loss", [0.0])
     return float(np.mean(losses[-max(1, round(_RECENT * len(losses))) :]))
 
 
