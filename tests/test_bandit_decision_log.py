@@ -150,7 +150,7 @@ def test_robust_losses_are_right_on_average():
     log = Log(X, actions, np.where(actions == 1, p, 1 - p), losses, n_actions=2)
     found = robust_losses(log).mean(axis=0)
     np.testing.assert_allclose(found, [0.5, np.abs(X).mean()], atol=0.05)
-    with pytest.raises(ValueError, match="folds must be from 2"):
+    with pytest.raises(ValueError, match="folds must be a whole number from 2"):
         robust_losses(log, folds=1)
     with pytest.raises(ValueError, match="losses must differ"):
         fit_from_log(DGTClassifier(), Log(X, actions, p, np.zeros(4000), n_actions=2))

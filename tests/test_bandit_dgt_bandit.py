@@ -96,7 +96,7 @@ def test_other_things_than_decisions_are_refused(tmp_path):
         ({"leaf": "soft"}, "leaf must be one of"),
         ({"recipe": "best"}, "recipe must be default, paper"),
         ({"explore": "often"}, "explore must be a rule"),
-        ({"loss_range": (1, 0)}, "low end first"),
+        ({"loss_range": (1, 0)}, "loss_range must ascend"),
         ({"loss_range": (0, np.inf)}, "finite"),
         ({"loss_range": (0, 1, 2)}, "pair"),
         ({"actions": ["a", "b"]}, "actions or n_actions, got both"),

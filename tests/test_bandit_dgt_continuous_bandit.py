@@ -51,7 +51,7 @@ def test_continuous_bad_input_changes_nothing(change, loss, message, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"low": 2.0}, "low end first"),
+        ({"low": 2.0}, "low and high must ascend"),
         ({"feedback": "full"}, "one-point"),
         ({"delta": 3}, "half"),
         ({"delta": "x"}, "delta must be a number"),

@@ -197,7 +197,11 @@ NO_ROWS = "needs rows of what the policy does, got none for 100% of it in 8 rows
     [
         (np.zeros(8, int), {"method": "best"}, "method must be one of ips, snips, dm, dr, got 'be"),
         (np.zeros(8, int), {"confidence": 95}, "confidence must be between 0 and 1, got 95"),
-        (np.zeros(8, int), {"method": "dr", "folds": 9}, "folds must be from 2 to the 8 rows"),
+        (
+            np.zeros(8, int),
+            {"method": "dr", "folds": 9},
+            "folds must be a whole number from 2 to 8",
+        ),
         (np.zeros(8, int), {"ridge": 0}, "ridge must be a number above 0, got 0"),
         (np.zeros(8, int), {"loss_range": 1}, "loss_range must be two numbers, got 1"),
         (np.zeros(8, int), {"loss_range": (0, 1, 2)}, "loss_range must be two numbers, got"),

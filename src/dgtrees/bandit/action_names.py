@@ -67,7 +67,9 @@ class ActionNames:
         if isinstance(name, str) and (not name or not _encodable(name)):
             raise ValueError(f"names of actions must be text of some length, got {shown(name)}")
         if name in self._place:
-            raise ValueError(f"actions must have different names, got {shown(name)} twice")
+            raise ValueError(
+                f"actions must have different names, got {shown(name)} twice: choose another"
+            )
         return name  # type: ignore[no-any-return]
 
     def _append(self, name: Name) -> None:

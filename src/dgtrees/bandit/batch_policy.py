@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dgtrees.bandit.checks import shown
+from dgtrees.bandit.checks import number, shown, whole_number
 from dgtrees.bandit.decision_log import DecisionLog
 from dgtrees.bandit.logs import Log
 from dgtrees.bandit.loss_model import predict_across_folds
+from dgtrees.tables.encoder import is_frame
 
 __all__ = ["fit_from_log", "robust_losses"]
 
@@ -43,8 +44,13 @@ def robust_losses(
     >>> robust_losses(log, folds=2).mean(axis=0).round(1).tolist()
     [1.0, 0.0]
     """
-    if not 2 <= folds <= len(log):
-        raise ValueError(f"folds must be from 2 to the {len(log)} rows of the log, got {folds!r}")
+    if len(log) < 2:
+        raise ValueError(f"a log must have at least 2 rows to learn from, got {len(log)}: log more")
+    whole_number("folds", folds, 2, len(log), ": take fewer, or log more")
+    whole_number("random_state", random_state, 0, 2**63 - 1)
+    for name, value in (("ridge", ridge), ("cap", cap)):
+        if not 0 < number(name, value) < np.inf:
+            raise ValueError(f"{name} must be a number above 0, got {shown(value)}: leave it out")
     found = predict_across_folds(log, ridge, folds, random_state)
     rows = np.arange(len(log))
     missed = log.losses - found[rows, log.actions]
@@ -86,8 +92,13 @@ def fit_from_log(
     >>> tree.predict([[-1.0, 0.0], [1.0, 0.0]]).tolist()
     [0, 1]
     """
+    if isinstance(classifier, type) or not hasattr(classifier, "fit"):
+        raise TypeError(
+            f"classifier must have a method fit, got {shown(classifier)}: give DGTClassifier()"
+        )
     if not isinstance(log, (Log, DecisionLog)):
-        raise ValueError(f"log must be a Log or a DecisionLog, got {shown(log)}: read_decisions it")
+        remedy = "log_from_frame" if is_frame(log) else "read_decisions"
+        raise ValueError(f"log must be a Log or a DecisionLog, got {shown(log)}: {remedy} it")
     numbers = log if isinstance(log, Log) else log.to_log()
     names = np.arange(log.n_actions) if isinstance(log, Log) else np.array(log.actions)
     cells = len(numbers) * numbers.n_actions

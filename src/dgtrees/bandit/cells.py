@@ -82,6 +82,10 @@ def read_table(X: Any, by_position: bool = False) -> Iterator[Parsed]:
     if isinstance(X, (str, bytes, Mapping)) or not np.iterable(X):
         raise ValueError(f"X must be rows: a frame, an array or a list, got {shown(X)}: pass [x]")
     for x in X:
+        if isinstance(x, (Real, str)):
+            raise ValueError(
+                f"X must be rows, a context each, got {shown(x)} for one: pass [x] for a single row"
+            )
         yield read_context(x, by_position)
 
 

@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dgtrees.bandit.checks import number, shown, whole_number
 from dgtrees.bandit.ids import read_id
 from dgtrees.model.notebook import html_table
@@ -52,7 +54,7 @@ class Decision(NamedTuple):
 
     def to_json(self) -> str:
         """The decision as JSON; fields that say nothing are left out."""
-        return json.dumps(_plain(self), ensure_ascii=False)
+        return json.dumps(_plain(self), ensure_ascii=False, default=_number)
 
     def _repr_html_(self) -> str:
         chances = self.probabilities or {self.action: self.probability}
@@ -67,12 +69,18 @@ class Decision(NamedTuple):
         """
         found = _read_fields(cls, text)
         action = _read_action(found["action"])
+        chances = _read_chances(found.get("probabilities"), type(action))
+        if chances and action not in chances:
+            raise ValueError(
+                f"probabilities must have the action {shown(action)}, got {shown(list(chances))}"
+                f"{_LOGGED}"
+            )
         return cls(
             action,
             number("probability", found["probability"], _LOGGED),
             *_read_origin(found),
             _read_id(found.get("id", "")),
-            _read_chances(found.get("probabilities"), type(action)),
+            chances,
         )
 
 
@@ -93,13 +101,13 @@ class SlateDecision(NamedTuple):
 
     def probability_of(self, action: Any) -> float:
         """How likely one of the actions was to be among them."""
-        if action not in self.actions:
+        if action not in self.actions or action not in self.probabilities:
             raise ValueError(f"action must be one of {self.actions}, got {shown(action)}{_ADVICE}")
         return self.probabilities[action]
 
     def to_json(self) -> str:
         """The decision as JSON."""
-        return json.dumps(_plain(self), ensure_ascii=False)
+        return json.dumps(_plain(self), ensure_ascii=False, default=_number)
 
     @classmethod
     def from_json(cls, text: str | dict[str, Any]) -> SlateDecision:
@@ -199,6 +207,13 @@ class ContinuousDecision(NamedTuple):
 def _plain(decision: Any) -> dict[str, Any]:
     told = decision._asdict()
     return {name: value for name, value in told.items() if name not in _LATER or value}
+
+
+def _number(value: Any) -> Any:
+    """A number of NumPy's as JSON has it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a decision must hold texts and numbers, got {shown(value)}{_ADVICE}")
 
 
 def _read_fields(kind: Any, text: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dgtrees.bandit.cells import read_context
 from dgtrees.bandit.checks import number, shown
 from dgtrees.bandit.decision import check_probability
 from dgtrees.bandit.live_columns import LiveColumns
@@ -115,7 +116,7 @@ class DecisionLog:
         unknown = [answer.action for answer in self.answers if answer.action not in place]
         if unknown:
             raise ValueError(
-                f"actions must name all actions of the log, got {shown(unknown[0])} besides"
+                f"actions must name all actions of the log, got {shown(unknown[0])} besides: add it"
             )
         columns = LiveColumns()
         parsed = [columns.read(answer.context) for answer in self.answers]
@@ -175,9 +176,16 @@ def log_from_frame(
     if not is_frame(frame):
         raise ValueError(f"a log must be a frame, a Log or a DecisionLog, got {shown(frame)}")
     if loss is not None and reward is not None:
-        raise ValueError(f"give loss or reward, got both {loss!r} and {reward!r}")
+        raise ValueError(f"give loss or reward, got both {loss!r} and {reward!r}: leave one out")
+    if isinstance(context, (str, bytes)) or not (context is None or np.iterable(context)):
+        raise ValueError(f"context must be a list of columns, got {shown(context)}: give ['...']")
+    context = None if context is None else list(context)
     cost = reward or loss or "loss"
-    columns = {str(name): values.tolist() for name, values in columns_of(frame)}
+    named = [(str(name), values) for name, values in columns_of(frame)]
+    columns = {name: values.tolist() for name, values in named}
+    if len(columns) < len(named):
+        twice = next(name for name in columns if [n for n, _ in named].count(name) > 1)
+        raise ValueError(f"a frame must have every column once, got {twice!r} twice: rename one")
     for name in (action, probability, cost, *(context or ())):
         if name not in columns:
             raise ValueError(
@@ -185,15 +193,24 @@ def log_from_frame(
                 "action=, probability=, loss= or reward=, context="
             )
     taken = {action, probability, cost}
-    names = [name for name in columns if name not in taken] if context is None else list(context)
+    names = [name for name in columns if name not in taken] if context is None else context
+    told = taken.intersection(names)
+    if told:
+        raise ValueError(
+            f"a context must be what was known before the decision, got the column "
+            f"{min(told)!r}: leave it out of context="
+        )
     if not names:
-        raise ValueError("a frame must have columns for contexts, got none besides the answers")
+        raise ValueError(
+            "a frame must have columns for contexts, got none besides the answers: add what was "
+            "known"
+        )
     answers = []
     for row in range(len(columns[action])):
         try:
             answers.append(
                 LoggedAnswer(
-                    {name: columns[name][row] for name in names},
+                    _read_context({name: columns[name][row] for name in names}),
                     _read_action(columns[action][row]),
                     check_probability(columns[probability][row]),
                     _read_cost(columns[cost][row], cost, reward is not None),
@@ -205,16 +222,24 @@ def log_from_frame(
     return DecisionLog(answers, contexts=frame.select(names) if arrow else frame[names])
 
 
+def _read_context(cells: dict[str, Any]) -> dict[str, Any]:
+    read_context(cells)  # refuses what no policy could take, while the row is known
+    return cells
+
+
 def _read_action(name: Any) -> Any:
     if isinstance(name, float) and name.is_integer():  # a column of numbers that had gaps once
         return int(name)
     if isinstance(name, str) or (isinstance(name, int) and not isinstance(name, bool)):
         return name
-    raise ValueError(f"action must be a name or a whole number, got {shown(name)}")
+    raise ValueError(
+        f"action must be a name or a whole number, got {shown(name)}: name it, or leave the row out"
+    )
 
 
 def _read_cost(value: Any, name: str, reward: bool) -> float:
-    cost = float(value) if isinstance(value, bool) else number(name, value)
+    advice = ": leave the row out"
+    cost = float(value) if isinstance(value, bool) else number(name, value, advice)
     if not np.isfinite(cost):
-        raise ValueError(f"{name} must be finite, got {cost}: leave the row out")
+        raise ValueError(f"{name} must be finite, got {cost}{advice}")
     return 0.0 - cost if reward else cost

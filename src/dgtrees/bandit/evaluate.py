@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dgtrees.bandit.checks import number, shown
+from dgtrees.bandit.checks import number, shown, whole_number
 from dgtrees.bandit.decision import Decision
 from dgtrees.bandit.decision_log import DecisionLog, log_from_frame
 from dgtrees.bandit.intervals import (
@@ -144,9 +144,13 @@ def evaluate(
     if is_frame(log):
         named: Any = {"action": action, "probability": probability, "loss": loss, "reward": reward}
         log = log_from_frame(log, **named, context=context)
+    _check(log, method, confidence, ridge, folds, random_state)
+    if isinstance(policy, type) or policy is None or isinstance(policy, str):
+        raise TypeError(
+            f"policy must be a policy, a model or an array, got {shown(policy)}: make one"
+        )
     if isinstance(log, DecisionLog):
         policy, log = judged_by_name(policy, log)
-    _check(log, method, confidence, ridge, folds)
     least, most = _loss_range(loss_range, log)
     # Losses of two values are right or wrong: they have shown their range.
     sure = loss_range is not None or bool(np.isin(log.losses, (least, most)).all())
@@ -178,23 +182,25 @@ def evaluate(
     )
 
 
-def _check(log: Any, method: str, confidence: float, ridge: float, folds: int) -> None:
-    if not isinstance(log, Log):
+def _check(log: Any, method: str, confidence: Any, ridge: Any, folds: Any, seed: Any) -> None:
+    if not isinstance(log, (Log, DecisionLog)):
         raise ValueError(
-            f"log must be a Log, a DecisionLog or a frame, got {shown(log)}: read it by read_log"
+            f"log must be a Log, a DecisionLog or a frame, got {shown(log)}: read a file by "
+            "read_decisions or read_log"
         )
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}")
-    if not np.isfinite(ridge) or ridge <= 0:
-        raise ValueError(f"ridge must be a number above 0, got {ridge!r}")
+    if not 0 < number("confidence", confidence) < 1:
+        raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}: 0.95 is usual")
+    if not 0 < number("ridge", ridge) < np.inf:
+        raise ValueError(f"ridge must be a number above 0, got {ridge!r}: 1.0 is usual")
+    whole_number("random_state", seed, 0, 2**63 - 1)
     if len(log) < LEAST_ROWS:
         raise ValueError(
             f"a log must have at least {LEAST_ROWS} rows to be judged by, got {len(log)}: log more"
         )
-    if method == "dr" and not 2 <= folds <= len(log):
-        raise ValueError(f"folds must be from 2 to the {len(log)} rows, got {folds!r}")
+    if method == "dr":
+        whole_number("folds", folds, 2, len(log), ": 5 is usual")
 
 
 def _chances(policy: Any, log: Log) -> np.ndarray:

@@ -35,7 +35,7 @@ def check_range(name: str, low: object, high: object) -> Range:
             f"got {shown(low)} and {shown(high)}"
         )
     if width <= 0:
-        raise ValueError(f"{name} must have its low end first, got {low!r} and {high!r}")
+        raise ValueError(f"{name} must ascend, got {low!r} and {high!r}: exchange them")
     if width < max(1e-300, 1e-9 * max(abs(ends[0]), abs(ends[1]))):
         raise ValueError(
             f"{name} must lie further apart for numbers between them to differ, "
@@ -71,8 +71,8 @@ def loss_pair(loss: object, points: int) -> tuple[float, float]:
     pair = list(loss) if np.iterable(loss) and not isinstance(loss, (str, bytes, dict, set)) else []
     if len(pair) != 2:
         raise ValueError(
-            f"two-point feedback needs a pair of losses, in the order of decision.actions, "
-            f"got {shown(loss)}"
+            f"two-point feedback needs a pair of losses, got {shown(loss)}: give them in the "
+            "order of decision.actions"
         )
     return check_loss(pair[0]), check_loss(pair[1])
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from dgtrees.bandit.checks import shown
 from dgtrees.bandit.decision_log import DecisionLog, LoggedAnswer
 from dgtrees.bandit.log_lines import FORMATS, BadLineError
@@ -29,6 +31,8 @@ def read_foreign(
     ({'user^age': 31.0, 'user^city': 'Rome', 'user^vip': 1.0}, 'gift', 0.25, 0.5)
     """
     parse = FORMATS[format]
+    if isinstance(actions, (str, bytes)) or not (actions is None or np.iterable(actions)):
+        raise ValueError(f"actions must be a list of names, got {shown(actions)}: name each")
     names = None if actions is None else tuple(actions)
     if names is not None and (not names or len(set(names)) != len(names)):
         raise ValueError(f"actions must be different names, got {shown(actions)}: name each once")

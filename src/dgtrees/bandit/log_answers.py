@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dgtrees.bandit.action_names import ActionNames
 from dgtrees.bandit.answers import Answer, read_reward
+from dgtrees.bandit.checks import shown
 from dgtrees.bandit.decision import check_probability
 from dgtrees.bandit.decision_log import DecisionLog
 from dgtrees.bandit.feedback import Range
 from dgtrees.bandit.log_reader import read_decisions
 from dgtrees.bandit.logs import Log
 from dgtrees.bandit.recent import key_of
+from dgtrees.tables.encoder import is_frame
 
 __all__ = ["answers_of"]
 
@@ -40,15 +43,22 @@ def answers_of(
             )
         ]
     if not isinstance(log, DecisionLog):
+        if is_frame(log) or isinstance(log, (list, tuple, Mapping)):
+            raise TypeError(
+                f"a log must be a file, a Log or a DecisionLog, got {shown(log)}: read several "
+                "files by read_decisions(*paths), a frame by log_from_frame"
+            )
         log = read_decisions(log)
     found = []
-    for answer in log:
-        key = key_of(answer.id, answer.action if answer.slate else None)
-        told = Answer(
-            actions.index(answer.action),
-            check_probability(answer.probability),
-            read_reward(answer.loss, None, loss_range),
-            key,
-        )
+    for place, answer in enumerate(log):
+        try:
+            told = Answer(
+                actions.index(answer.action),
+                check_probability(answer.probability),
+                read_reward(answer.loss, None, loss_range),
+                key_of(answer.id, answer.action if answer.slate else None),
+            )
+        except ValueError as error:
+            raise ValueError(f"answer {place} of the log: {error}") from None
         found.append((answer.context, told))
     return found

@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import Any
 
+from dgtrees.bandit.cells import read_context
 from dgtrees.bandit.checks import number, shown
 from dgtrees.bandit.decision import Decision, SlateDecision, check_probability
 from dgtrees.bandit.decision_log import DecisionLog, LoggedAnswer
+from dgtrees.bandit.feedback import check_loss
 from dgtrees.bandit.foreign_logs import FOREIGN, read_foreign
 from dgtrees.bandit.log_writer import CUT
 from dgtrees.errors import DataError
@@ -59,6 +62,8 @@ def read_decisions(
     DataError
         If a file cannot be read or a whole line cannot be meant; the message names the line.
     """
+    if not sources:
+        raise ValueError("there must be a file or stream to read, got none: name its path")
     if format in FOREIGN:
         if unanswered is not None:
             raise ValueError(f"lines of {format} are answered, got unanswered={unanswered!r}")
@@ -68,6 +73,8 @@ def read_decisions(
         raise ValueError(f"format must be one of {known}, got {format!r}")
     if actions is not None:
         raise ValueError(f"a log of this format names its actions, got actions={shown(actions)}")
+    if unanswered is not None:
+        unanswered = check_loss(unanswered, "unanswered")
     reading = _Reading()
     for source in sources:
         name = source_name(os.fspath(source) if isinstance(source, os.PathLike) else source)
@@ -108,7 +115,7 @@ class _Reading:
                 _context(event, "x"),
                 Decision.from_json({"policy": "", "number": 0, **event}).action,
                 check_probability(event.get("probability")),
-                number("loss", event.get("loss")),
+                _loss(event.get("loss")),
             )
             self.names.setdefault(action)
             self.found.append((self._place, plain))
@@ -116,7 +123,8 @@ class _Reading:
             self._add_loss(event, self._place)
         else:
             raise ValueError(
-                f"a line must have a decision, or an id and its loss, got {shown(sorted(event))}"
+                "a line must have a decision, or an id and its loss, got "
+                f"{shown(sorted(event))}: drop the line"
             )
 
     def _add_decision(self, event: dict[str, Any]) -> None:
@@ -135,8 +143,8 @@ class _Reading:
 
     def _add_loss(self, event: dict[str, Any], place: int) -> None:
         if not isinstance(event["id"], str) or "loss" not in event:
-            raise ValueError(f"a loss must have an id, got {shown(event)}")
-        number("loss", event["loss"])
+            raise ValueError(f"a loss must have an id, got {shown(event)}: drop the line")
+        _loss(event["loss"])
         if event["id"] not in self.waiting:
             self.early.append((event["id"], event, place))
             return
@@ -155,7 +163,7 @@ class _Reading:
             context,
             action,
             check_probability(chance),
-            number("loss", loss),
+            _loss(loss),
             None if decision.probabilities is None else tuple(decision.probabilities),
             decision.policy,
             decision.id,
@@ -187,17 +195,29 @@ class _Reading:
 def _context(event: dict[str, Any], name: str) -> Any:
     context = event.get(name)
     if not isinstance(context, dict) and not (isinstance(context, list) and context):
-        raise ValueError(f"the {name} must be an object or a list of cells, got {shown(context)}")
+        raise ValueError(
+            f"the {name} must be an object or a list of cells, got {shown(context)}: drop the line"
+        )
+    read_context(context)  # refuses what no policy could take, while the line is known
     return context
+
+
+def _loss(value: Any) -> float:
+    loss = number("loss", value, ": drop the line")
+    if not isfinite(loss):
+        raise ValueError(f"loss must be finite, got {loss}: drop the line")
+    return loss
 
 
 def _object(line: str) -> dict[str, Any]:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError):
-        raise ValueError(f"a line must be one JSON object, got {shown(line)}") from None
+        event = line
     if not isinstance(event, dict):
-        raise ValueError(f"a line must be one JSON object, got {shown(event)}")
+        raise ValueError(
+            f"a line must be one JSON object, got {shown(event)}: drop the line, or give format="
+        )
     return event
 
 

@@ -58,6 +58,8 @@ class LogWriter:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, sync: bool = False) -> None:
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            raise TypeError(f"a log needs the path of its file, got {shown(path)}: name one")
         self.path = os.fsdecode(path)
         self.sync = sync
         self._lock = threading.Lock()
@@ -66,8 +68,11 @@ class LogWriter:
             self._handle: int | None = os.open(self.path, flags, 0o666)
             size = os.fstat(self._handle).st_size
             whole = not size or os.pread(self._handle, 1, size - 1) == b"\n"
-        except OSError as error:
-            raise DataError(f"{self.path}: cannot be written ({error.strerror}): check") from error
+        except (OSError, ValueError) as error:  # ValueError: a null byte in the path
+            told = getattr(error, "strerror", None) or error
+            raise DataError(
+                f"{self.path!r}: cannot be written ({told}): check path and permissions"
+            ) from error
         self._whole = whole  # whether the file ends with the end of a line
 
     def write(
@@ -80,8 +85,14 @@ class LogWriter:
     ) -> None:
         """Append a decision, and what it cost if that is known already."""
         if not isinstance(decision, (Decision, SlateDecision)):
-            raise TypeError(f"decision must be what decide returned, got {shown(decision)}")
-        event = {"context": _plain(context), "decision": json.loads(decision.to_json())}
+            raise TypeError(
+                f"decision must be what decide returned, got {shown(decision)}: log that"
+            )
+        told = json.loads(decision.to_json())
+        read: Any = type(decision).from_json(told)  # what no reader takes must not be written
+        if isinstance(read, Decision):
+            read.check_probability()
+        event = {"context": _plain(context), "decision": told}
         if loss is not None or reward is not None:
             if isinstance(decision, SlateDecision):
                 raise ValueError(
@@ -100,14 +111,13 @@ class LogWriter:
         action: Any = None,
     ) -> None:
         """Append what a decision, given as it is or by its id, has cost."""
-        slate = isinstance(decision, SlateDecision)
-        if slate and action is None:
-            raise ValueError("a decision of several actions has a loss per action: give action=")
-        id = decision if isinstance(decision, str) else decision.id
-        read_id(id)
-        event: dict[str, Any] = {"id": id, "loss": -read_reward(loss, reward, None)}
+        action = action.item() if isinstance(action, np.generic) else action
+        event: dict[str, Any] = {
+            "id": _id_of(decision, action),
+            "loss": -read_reward(loss, reward, None),
+        }
         if action is not None:
-            event["action"] = action.item() if isinstance(action, np.generic) else action
+            event["action"] = action
         self._append(event)
 
     def _append(self, event: dict[str, Any]) -> None:
@@ -140,6 +150,29 @@ class LogWriter:
 
     def __exit__(self, *_: Any) -> None:
         self.close()
+
+
+def _id_of(decision: Any, action: Any) -> str:
+    """The id of a decision that a loss of this action (None: of its only one) belongs to."""
+    if isinstance(decision, SlateDecision):
+        if action is None:
+            raise ValueError("a decision of several actions has a loss per action: give action=")
+        decision.probability_of(action)
+    elif isinstance(decision, Decision):
+        if action not in (None, decision.action):
+            raise ValueError(
+                f"action must be that of the decision, {decision.action!r}, got {shown(action)}: "
+                "leave it out"
+            )
+    elif not isinstance(decision, str):
+        raise TypeError(
+            f"decision must be what decide returned, or its id, got {shown(decision)}: log that"
+        )
+    if not isinstance(action, (str, int, type(None))) or isinstance(action, bool):
+        raise ValueError(f"action must be a name or a whole number, got {shown(action)}")
+    found = decision if isinstance(decision, str) else decision.id
+    read_id(found)
+    return found
 
 
 def _plain(context: Any) -> Any:

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from dgtrees.bandit.checks import shown, whole_number
 from dgtrees.bandit.log_lines import FORMATS, BadLineError, columns_of_cells
 from dgtrees.errors import DataError
 from dgtrees.tables.files import blocks_of_lines, open_bytes, source_name
@@ -68,13 +69,14 @@ class Log:
     feature_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        X = np.array(self.X, dtype=np.float64)
+        X = _numbers(self.X, "X")
         actions = np.asarray(self.actions)
         if actions.dtype.kind not in "iu":
             raise ValueError(f"actions must be whole numbers, got dtype {actions.dtype}")
         actions = actions.astype(np.int64)
-        probabilities = np.array(self.probabilities, dtype=np.float64)
-        losses = np.array(self.losses, dtype=np.float64)
+        probabilities = _numbers(self.probabilities, "probabilities")
+        losses = _numbers(self.losses, "losses")
+        whole_number("n_actions", self.n_actions, 1, 2**31)
         if X.ndim != 2:
             raise ValueError(f"X must have shape (rows, d), got {X.shape}")
         for name, values in (
@@ -127,6 +129,13 @@ class Log:
 def default_names(columns: int) -> tuple[str, ...]:
     """The names ("f0", "f1", ...) of features that came without any."""
     return tuple(f"f{j}" for j in range(columns))
+
+
+def _numbers(values: Any, name: str) -> np.ndarray:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, got {shown(values)}: encode them") from None
 
 
 def _refuse_row(bad: np.ndarray, rule: str, values: np.ndarray) -> None:
@@ -219,6 +228,8 @@ def write_log(log: Log, target: str | os.PathLike[str] | Any) -> None:
     Features with names of their own are written by name; read them back in the same order with
     ``feature_names=log.feature_names``, and give ``n_actions`` if the last action was never taken.
     """
+    if not isinstance(log, Log):
+        raise TypeError(f"log must be a Log, got {shown(log)}: write_log(log, path)")
     if hasattr(target, "write"):
         _write(log, target)
         return

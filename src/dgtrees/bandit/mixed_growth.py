@@ -14,7 +14,7 @@ from dgtrees.bandit.mixed_successor import rebuild, start_action
 from dgtrees.tree.by_reference import Held
 from dgtrees.tree.least_squares import Bank
 from dgtrees.tree.mixed_state import Counts, Mixed, find_sizes, make_mixed
-from dgtrees.tree.neighbours import make_neighbours
+from dgtrees.tree.neighbours import Neighbours, make_neighbours
 
 __all__ = ["with_action", "with_features", "with_room"]
 
@@ -24,7 +24,7 @@ _NEW_COLUMN = 1.0  # one over the scale of a column that no model has seen: indi
 def with_room(state: Mixed, room: int) -> Mixed:
     """The same learner with a larger log, of which it has not yet filled the old one."""
     near = make_neighbours(room, state.near.rows.shape[2])
-    _copy_into(near, state.near)
+    _copy_neighbours(near, state)
     log = {name: getattr(state, name) for name in ("log_rows", "log_actions", "log_rewards")}
     for name, old in log.items():
         log[name] = np.zeros((room, *old.shape[1:]), dtype=old.dtype)
@@ -32,6 +32,24 @@ def with_room(state: Mixed, room: int) -> Mixed:
     kept = near.counters[:, 0]
     near.counters[:, 1] = kept  # a full store would have gone round to its start
     return state._replace(near=near, **log)
+
+
+_BY_ANSWER = ("rows", "norms", "actions", "rewards", "counts", "times")
+_BY_NODE = ("directions", "cuts", "children", "members", "fill")
+
+
+def _copy_neighbours(new: Neighbours, state: Mixed) -> None:
+    """Copy what is in use: memory that is not touched costs no time, and it is most of it."""
+    old, live = state.near, int(state.counts[Counts.LIVE])
+    for slot in (0, 1) if state.counts[Counts.STAGE] else (live,):
+        kept, nodes = int(old.counters[slot, 0]), int(old.grown[slot].max())
+        for name in _BY_ANSWER:
+            getattr(new, name)[slot, :kept] = getattr(old, name)[slot, :kept]
+        for name in _BY_NODE:
+            getattr(new, name)[slot, :, :nodes] = getattr(old, name)[slot, :, :nodes]
+        new.homes[slot, :, :kept] = old.homes[slot, :, :kept]
+        new.counters[slot], new.grown[slot] = old.counters[slot], old.grown[slot]
+    new.searches[:] = old.searches
 
 
 def _copy_into(new: Any, old: Any) -> None:

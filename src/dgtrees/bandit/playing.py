@@ -27,10 +27,9 @@ def grow_rows(policy: NamedPolicy, X: Any) -> np.ndarray:
     with policy._lock:
         if isinstance(contexts, LiveColumns):
             parsed = list(read_table(X, by_position=contexts.positions is not None))
+            contexts.check_alike(parsed)
             for cells in parsed:
-                contexts._check(cells)
                 contexts.settle(cells)
-                contexts._check(cells)
                 if not isinstance(cells, np.ndarray):
                     contexts.grow(cells)
         rows = policy._rows(X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,15 @@ def read_names(n_actions: Any, actions: Any) -> list[Any]:
         both = "both" if actions is not None else "neither"
         raise ValueError(f"a policy needs actions or n_actions, got {both}: give one of them")
     if actions is None:
-        return list(range(whole_number("n_actions", n_actions, 2, 100_000)))
+        names = ": name actions by actions=[...], or say how many there are"
+        return list(range(whole_number("n_actions", n_actions, 2, 100_000, names)))
     if isinstance(actions, (str, bytes)) or not isinstance(actions, Iterable):
         raise ValueError(f"actions must be a list of names, got {shown(actions)}: name each")
+    if isinstance(actions, (Set, Mapping)):  # a set has an order of its own in every process
+        raise ValueError(
+            f"actions must be a list of names, got {shown(actions)}: give a list, and what is "
+            "known of actions as action_features="
+        )
     return list(actions)
 
 

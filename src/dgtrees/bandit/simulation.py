@@ -24,6 +24,7 @@ from dgtrees.bandit.online_tree import OnlineTree
 from dgtrees.bandit.policy import Policy
 from dgtrees.bandit.stream_targets import (
     HeldOut,
+    check_policy,
     compute_losses,
     is_finite,
     read_answers,
@@ -91,6 +92,9 @@ def simulate(
     >>> curve.queries[-1], curve.held_out[-1] > 0.9
     (2000, True)
     """
+    check_policy(policy)
+    if random_state is not None:
+        random_state = whole_number("random_state", random_state, 0, 2**63 - 1)
     known = _FINITE if is_finite(policy) else _CONTINUOUS
     loss = known[0] if loss is None else loss
     if not callable(loss) and loss not in known:
@@ -149,7 +153,10 @@ def _find_ends(rows: int, queries: int | None, checkpoints: Sequence[int] | None
         raise ValueError(f"checkpoints must be whole numbers, got {shown(checkpoints)}") from None
     ends = sorted(set(checkpoints) | ({queries} if queries else set()))
     if not ends or ends[0] < 1 or (queries and ends[-1] > queries):
-        raise ValueError(f"checkpoints must lie between 1 and queries={queries}, got {checkpoints}")
+        until = "the last query" if queries is None else f"queries={queries}"
+        raise ValueError(
+            f"checkpoints must lie between 1 and {until}, got {shown(checkpoints)}: leave them out"
+        )
     return ends
 
 

@@ -16,12 +16,21 @@ from dgtrees.tree.action_losses import LOSSES
 
 __all__ = [
     "HeldOut",
+    "check_policy",
     "compute_losses",
     "is_finite",
     "read_answers",
     "read_stream_rows",
     "read_targets",
 ]
+
+
+def check_policy(policy: Any) -> None:
+    """Refuse what cannot be played."""
+    if isinstance(policy, type) or not isinstance(policy, Policy):
+        raise TypeError(
+            f"policy must decide, learn and predict, got {shown(policy)}: give DGTBandit(n_actions)"
+        )
 
 
 def is_finite(policy: Policy[Any]) -> TypeGuard[FinitePolicy]:
@@ -127,6 +136,8 @@ def _read_plain_rows(name: str, X: Any) -> np.ndarray:
 
 def read_answers(reference: Any, X: Any, y: np.ndarray, loss: Any) -> np.ndarray:
     """What a reference predicts, one answer per row."""
+    if isinstance(reference, type) or not hasattr(reference, "predict"):
+        raise TypeError(f"reference must have a method predict, got {shown(reference)}: fit one")
     answers = np.asarray(reference.predict(X))
     if answers.shape[:1] != y.shape[:1] or (answers.ndim != 1 and not callable(loss)):
         raise ValueError(

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from dgtrees.errors import DataError
+from dgtrees.schema import shown
 from dgtrees.tables.growth import Counted, Unpacked
 
 __all__ = ["blocks_of_lines", "check_dense_size", "open_bytes", "source_name"]
@@ -58,8 +59,12 @@ def open_bytes(source: Any) -> Iterator[BinaryIO]:
             raw: Any = sys.stdin.buffer
         elif isinstance(source, (str, Path)):
             own = raw = open(source, "rb")  # noqa: SIM115 - closed below
-        else:
+        elif hasattr(source, "read"):
             raw = source
+        else:
+            raise TypeError(
+                f"a file must be a path or an open stream, got {shown(source)}: give its path"
+            )
         buffered = raw if hasattr(raw, "peek") else io.BufferedReader(_Raw(raw))
         start = buffered.peek(8)[:8]
         opener = next((o for magic, o in _COMPRESSED.items() if start.startswith(magic)), None)
