@@ -39,11 +39,14 @@ N_TREES, ROOTS = 0, 1
 # Weights begin a cache line of their own, so that vector loads never touch two.
 BIAS, LEFT, RIGHT, WEIGHTS = 0, 1, 2, 8
 
-ROWS_TOGETHER = 16
+ROWS_TOGETHER = 8
 """Rows of a batch that take a decision each before any of them takes the next."""
 
 IN_FLIGHT = 8
 """Rows that take decisions side by side where the next row replaces each that has arrived."""
+
+ROOM = 2 * IN_FLIGHT
+"""Rows on their way that there is room for."""
 
 NARROW = 64
 """Most columns for that: rows at different depths need more nodes in the nearest cache."""
@@ -217,7 +220,7 @@ def _rows_through_tree(X, first, last, tree, trees, places, at, rows, leaves):
 def leaves_of_rows(X, start, stop, trees, leaves):
     """Leaf of the rows start .. stop - 1 of X in every tree, to leaves (rows, trees)."""
     places = trees.view(np.int64)
-    at, rows = np.empty(ROWS_TOGETHER, np.int64), np.empty(ROWS_TOGETHER, np.int64)
+    at, rows = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
     found = np.empty(ROWS_PER_TREE, np.int32)
     for first in range(start, stop, ROWS_PER_TREE):
         last = min(first + ROWS_PER_TREE, stop)
@@ -232,7 +235,7 @@ def sums_of_rows(X, start, stop, trees, leaf_values, outputs):
     """Sum over trees of the reached leaves' values, added in order."""
     places = trees.view(np.int64)
     n_trees, d, width = places[N_TREES], X.shape[1], outputs.shape[1]
-    at, rows = np.empty(ROWS_TOGETHER, np.int64), np.empty(ROWS_TOGETHER, np.int64)
+    at, rows = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
     found = np.empty(ROWS_PER_TREE, np.int32)
     wide = np.empty((ROWS_PER_TREE, d))  # float32 becomes float64 once, not once a tree
     for first in range(start, stop, ROWS_PER_TREE):
@@ -265,7 +268,7 @@ def leaves_of_finite_rows(X, start, stop, trees, leaves):
     Numbers are looked at only where dot products leave a doubt.
     """
     places, numbers, d = trees.view(np.int64), X.reshape(-1), X.shape[1]
-    at, rows = np.empty(ROWS_TOGETHER, np.int64), np.empty(ROWS_TOGETHER, np.int64)
+    at, rows = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
     found = leaves.reshape(-1)
     for first in range(start, stop, ROWS_PER_TREE):
         last = min(first + ROWS_PER_TREE, stop)
