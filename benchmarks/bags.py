@@ -141,7 +141,7 @@ def _logistic(seed: int) -> Any:
 _ALL = ("mean", "min", "max")
 METHODS: dict[str, Scores] = {
     "tree": ours(),
-    "bagged": ours(n_estimators=10),
+    "bagged": ours(n_estimators=20),
     "tree of max": ours(pooling="max"),
     "mi-SVM": mi_svm,
     "logistic of bag means": of_statistics(_logistic, ("mean",)),

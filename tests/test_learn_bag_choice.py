@@ -50,8 +50,16 @@ def test_shares_are_of_plans_that_pool_alike():
     close, best, far = (BagPlan("sum", penalty) for penalty in (0.3, 0.1, 0.03))
     losses = {close: [0.11], best: [0.10], far: [0.9], BagPlan("max", 0.1): [0.1]}
     shares = BagChoice(losses, best).shares(bags=50)
-    assert set(shares) == {close, best, far} and sum(shares.values()) == pytest.approx(1.0)
-    assert shares[best] > shares[close] > 0.2 > 1e-9 > shares[far]
+    assert set(shares) == {close, best} and sum(shares.values()) == pytest.approx(1.0)
+    assert shares[best] / shares[close] == pytest.approx(np.exp(0.5))
+    assert BagChoice().shares(bags=50) == {BagChoice().plan: 1.0}
+
+
+def test_the_highest_odds_must_be_ahead():
+    total, top = BagPlan("sum", 0.1), BagPlan("max", 0.1)
+    assert BagChoice({total: [0.110], top: [0.105]}).best(1) == total
+    assert BagChoice({total: [0.120], top: [0.105]}).best(1) == top
+    assert BagChoice({top: [0.105], BagPlan("max", 0.3): [0.1]}).best(1).penalty == 0.3
 
 
 def labelled(width, seed=4):

@@ -17,7 +17,7 @@ def _both_ways(w, ws, x, xs, d):
     singles = np.empty(4)
     for i in range(4):
         singles[i] = dot.dot_at(w, ws[i], x, xs[i], d)
-    return dot.four_dots(w, ws, x, xs, d), singles
+    return dot.dots_at(w, ws, x, xs, d), singles
 
 
 @given(

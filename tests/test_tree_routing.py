@@ -132,6 +132,28 @@ def test_unchecked_rows_have_leaves_if_all_are_finite(bad, threads):
         assert tree.apply_finite(spoilt, threads) is None
 
 
+@pytest.mark.parametrize("rows", [15, 16, 17, 255, 271, 530])
+@pytest.mark.parametrize("d", [3, 64, 65])
+def test_rows_in_turns_reach_the_leaves_of_rows_alone(rows, d):
+    rng = np.random.default_rng([rows, d])
+    tree = ObliqueTree.complete(rng.normal(size=(31, d)), rng.normal(size=31), np.zeros((32, 1)))
+    tree = tree.keep_leaves(rng.random(32) < 0.6)  # paths of different lengths
+    X = rows_near_boundaries(rng, [tree], rows, d, np.float64)
+    expected = [reference.route_slowly(row, tree) for row in X]
+    assert tree.apply(X).tolist() == expected
+    assert tree.apply_finite(X).tolist() == expected
+    bad = rng.integers(rows)
+    X[bad, rng.integers(d)] = np.nan
+    assert tree.apply_finite(X) is None
+
+
+def test_finite_numbers_too_large_to_add_up_are_finite():
+    rng = np.random.default_rng(3)
+    tree = ObliqueTree.complete(rng.normal(size=(7, 9)), rng.normal(size=7), np.zeros((8, 1)))
+    X = rng.choice([-1e308, 1e308], size=(40, 9))
+    assert np.array_equal(tree.apply_finite(X), tree.apply(X))
+
+
 @pytest.mark.parametrize("row", [np.zeros(4), np.zeros((1, 5)), [1.0], 3.0])
 def test_rows_of_another_length_are_refused(row):
     rng = np.random.default_rng(7)

@@ -38,21 +38,23 @@ class DGTBagClassifier(ClassTarget, ModelEstimator):
     It gives every row odds of being what makes a bag positive. The odds of a bag are those of its
     rows, added up, or the highest of them: a row that is positive by itself makes any bag positive,
     whatever else is in it, and no row takes evidence away from another. What a row's odds are, a
-    linear function of its columns or a tree of a few leaves, and how those of a bag are made of
-    them, is chosen on held-out bags. A row without a bag is a bag of its own.
+    linear function of its columns (one leaf: the average of those that are about as good) or a tree
+    of a few leaves, and how those of a bag are made of them, is chosen on held-out bags. A row
+    without a bag is a bag of its own.
 
     Parameters
     ----------
     n_estimators : int, default 1
         Trees; more than one are trained each on a random half of the columns (of fewer than 64, on
-        a bootstrap sample of the bags), and a row's score is the mean of theirs.
+        a bootstrap sample of the bags), and a row's score is the mean of theirs. Where a linear
+        score is chosen, it is half of each, and a tree of up to 8 leaves the other half.
     max_leaves : int, optional
         Most leaves that a tree may have; without, up to 8 are tried. 1 for linear scores alone.
     leaf : {"auto", "constant", "linear"}, default "auto"
         What leaves hold: a score, or a linear function whose slopes all leaves share.
     pooling : {"auto", "sum", "max", "mean"}, default "auto"
-        How odds of rows make those of a bag. "auto" chooses between "sum" and "max". With "mean"
-        many negative rows outvote a positive one.
+        How odds of rows make those of a bag. "auto" chooses between "sum" and "max", which must be
+        ahead by 0.01 of the Brier score. With "mean" many negative rows outvote a positive one.
     encoder : Encoder, optional
         Settings for columns of a frame: which to drop, what they are, how many categories.
     random_state : int, RandomState or None

@@ -1,8 +1,9 @@
 """Choice of a bag tree: held-out bags decide what a row's score is and how scores are pooled.
 
-Linear scores are tried first, with and without distances from the medians, by both poolings and
+Linear scores are tried first, with and without distances from the means, by both poolings and
 with several penalties. Trees of a few leaves come next, alone and beside the best linear score,
-and are given up where they are behind on the first folds.
+and are given up where they are behind on the first folds. Where linear scores are best, those that
+are about as good are averaged (`learn.bag_average`): a mean of linear scores is one, too.
 """
 
 from __future__ import annotations
@@ -16,16 +17,25 @@ from dgtrees.learn.bag_score import BagTable
 from dgtrees.learn.bag_tree import PENALTIES, BagPlan, fit_path, fit_plan
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["BagChoice", "choose_bag_plan", "folds_of_bags"]
+__all__ = ["LEAVES", "BagChoice", "choose_bag_plan", "folds_of_bags"]
 
 _FOLDS = 5
 _ONCE = 5_000
 """Below so many rows, bags are cut into folds twice."""
 
+_UNJUDGED = 0.1
+"""Penalty of linear scores where there are too few bags to hold some out."""
+
 _BEHIND = 0.02
 """What a tree may be behind after one fold, and half of it after two, and is still tried."""
 
-_LEAVES = 8
+_AHEAD = 0.01
+"""What "max" must be ahead of "sum": it learns from fewer rows, and folds flatter it by chance."""
+
+_UNLIKELY = 0.01
+"""Plans of a lower share are left out of an average."""
+
+LEAVES = 8
 """Leaves of trees that are tried first; where one is best, half and twice as many are, too."""
 
 Sides = dict[bool, BagTable]
@@ -34,10 +44,14 @@ Sides = dict[bool, BagTable]
 
 @dataclass
 class BagChoice:
-    """What was tried, its Brier score on every fold of held-out bags, and what was kept."""
+    """What was tried, its Brier score on every fold of held-out bags, and what was kept.
+
+    `averaged` is how many plans the model is the average of: the best, and others like it.
+    """
 
     losses: dict[BagPlan, list[float]] = field(default_factory=dict)
-    plan: BagPlan = field(default_factory=lambda: BagPlan("sum", PENALTIES[1]))
+    plan: BagPlan = field(default_factory=lambda: BagPlan("sum", _UNJUDGED))
+    averaged: int = 1
 
     def score(self, plan: BagPlan, folds: int | None = None) -> float:
         """Mean Brier score over the first folds, or over all that it was judged by."""
@@ -46,13 +60,16 @@ class BagChoice:
     def best(self, folds: int) -> BagPlan:
         """The best of what was judged by so many folds; of equals the first."""
         judged = [plan for plan, told in self.losses.items() if len(told) >= folds]
-        return min(judged, key=self.score)
+        return min(judged, key=lambda plan: self.score(plan) + _AHEAD * (plan.pooling == "max"))
 
     def shares(self, bags: int) -> dict[BagPlan, float]:
         """How likely every plan is that pools as the best one does, by its score on so many bags.
 
-        Only those of the best one's kind: linear scores, or trees of one size.
+        Only those of the best one's kind: linear scores, or trees of one size. Unlikely ones are
+        left out. The best alone where nothing was judged.
         """
+        if self.plan not in self.losses:
+            return {self.plan: 1.0}
         best = self.plan
         alike = [
             plan
@@ -61,6 +78,9 @@ class BagChoice:
             and len(told) == len(self.losses[best])
         ]
         weight = np.exp([bags * (self.score(best) - self.score(plan)) for plan in alike])
+        weight[weight < _UNLIKELY * weight.sum()] = 0.0
+        alike = [plan for plan, likely in zip(alike, weight > 0, strict=True) if likely]
+        weight = weight[weight > 0]
         return dict(zip(alike, (weight / weight.sum()).tolist(), strict=True))
 
     def __str__(self) -> str:
@@ -71,9 +91,13 @@ class BagChoice:
             kinds.setdefault(kind, plan)
         lines = ["held-out Brier score   folds  what"]
         for plan in sorted(kinds.values(), key=self.score):
-            kept = "  <- kept" if plan == self.plan else ""
+            kept = f"  <- kept{self._company()}" if plan == self.plan else ""
             lines.append(f"{self.score(plan):20.4f}   {len(self.losses[plan]):5d}  {plan}{kept}")
         return "\n".join(lines)
+
+    def _company(self) -> str:
+        others = self.averaged - 1
+        return f", averaged with {others} like it" if others > 0 else ""
 
 
 def choose_bag_plan(
@@ -88,7 +112,7 @@ def choose_bag_plan(
         Most leaves of a tree; 1 for linear scores alone.
     """
     choice = BagChoice()
-    most = _LEAVES if max_leaves is None else min(_LEAVES, max_leaves)
+    most = LEAVES if max_leaves is None else min(LEAVES, max_leaves)
     table = sides[False]
     cuts = 2 if len(table.X) < _ONCE else 1
     parts = [part for cut in range(cuts) for part in folds_of_bags(table.label, seed + cut)]

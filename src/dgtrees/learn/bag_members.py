@@ -3,10 +3,11 @@
 Numbers that are farther than five deviations from their mean are taken for that: there are few
 bags, and one extreme row would decide what its bag looks like.
 
-Several trees are trained each by a plan drawn by what held-out bags said of it: where columns are
-many, on all bags and a random half of the columns, and else on a bootstrap sample of the bags. A
-row's score is the mean of theirs, moved so that bags score in the mean what single trees give them:
-a mean has lower tops.
+One tree is the average of linear scores that held-out bags find about as good (`bag_average`), or a
+tree of several leaves where they prefer that. Several trees are trained where columns are many on
+all bags and a random half of the columns, and else on a bootstrap sample of the bags: trees of
+constant leaves, each with the linear average as its other half, or trees of the plan that was
+chosen. A row's score is the mean of theirs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dgtrees.learn import refine
-from dgtrees.learn.bag_choice import BagChoice, Sides, choose_bag_plan
+from dgtrees.learn.bag_average import beside, fit_average, missing_top, moved
+from dgtrees.learn.bag_choice import LEAVES, BagChoice, Sides, choose_bag_plan
 from dgtrees.learn.bag_score import BagTable
 from dgtrees.learn.bag_tree import BagPlan, fit_plan
 from dgtrees.learn.standard import Standard
@@ -85,17 +87,11 @@ def fit_bags(
             standards[side] = Standard(given, 2)
             sides[side] = BagTable(standards[side].inputs(rows)[bags.order], in_order, label)
         choice = choose_bag_plan(sides, poolings, leaf, max_leaves, seed)
-        plans = _plans(choice, len(label), n_trees, seed)
-        far = any(plan.distances for plan in plans)
-        trees = [
-            fit_plan(sides[far], plan, seed)
-            if n_trees == 1
-            else _fit_member(sides[far], plan, plain, far, [seed, number])
-            for number, plan in enumerate(plans)
-        ]
-        table = sides[far]
-        trees = [standards[far].without_constants(tree) for tree in trees]
-        trees = _level(trees, table, choice.plan.pooling)
+        many = LEAVES if max_leaves is None else min(LEAVES, max_leaves)
+        mixed = n_trees > 1 and leaf == "auto" and many > 1 and bool(choice.losses)
+        members = _Members(sides, choice, plain, seed, many if mixed else 1)
+        far, table = members.far, members.table
+        trees = [standards[far].without_constants(tree) for tree in members.fit(n_trees)]
         importance = np.sum([_importance(tree, table) for tree in trees], axis=0)
     return FittedBags(
         tuple(standards[far].unscale(tree) for tree in trees),
@@ -122,35 +118,73 @@ def _with_distances(X: np.ndarray, center: np.ndarray) -> np.ndarray:
     return np.insert(X, plain + 1, np.abs(X[:, plain] - center[plain]), axis=1)
 
 
-# Several trees
+# Trees of a choice
 
 
-def _plans(choice: BagChoice, bags: int, n_trees: int, seed: int) -> list[BagPlan]:
-    """The plan of every tree: the best one of a single tree, others drawn by their shares."""
-    if n_trees == 1 or not choice.losses:
-        return [choice.plan] * n_trees
-    shares = choice.shares(bags)
-    random = np.random.default_rng([seed, 17])
-    drawn = random.choice(len(shares), n_trees, p=list(shares.values()))
-    return [list(shares)[i] for i in drawn]
+class _Members:
+    """The trees that a choice is for, on standardised rows.
 
+    Parameters
+    ----------
+    leaves : int
+        Of trees beside a linear average; 1 for linear scores alone.
+    """
 
-def _fit_member(
-    table: BagTable, plan: BagPlan, plain: np.ndarray, far: bool, key: list[int]
-) -> ObliqueTree:
-    """One of several trees; see the module docstring. Fewer slopes are penalised less."""
-    random, width = np.random.default_rng([13, *key]), len(plain)
-    drawn = np.ones(width, dtype=bool)
-    if width >= _WIDE:
-        drawn = random.permutation(width) < (width + 1) // 2
-    else:  # as many bags of either label as there are, so that none is without one
-        sides = [np.flatnonzero(table.label == value) for value in (0, 1)]
-        bags = np.concatenate([random.choice(side, len(side)) for side in sides])
-        table = table.take(np.sort(bags))
-    seen = _seen(drawn, plain, plan.distances) if far else drawn
-    if plan.penalty is not None:
-        plan = replace(plan, penalty=plan.penalty * float(drawn.mean()))
-    return fit_plan(replace(table, X=table.X * seen.astype(np.float32)), plan, sum(key))
+    def __init__(
+        self, sides: Sides, choice: BagChoice, plain: np.ndarray, seed: int, leaves: int
+    ) -> None:
+        self.choice, self.plain, self.seed, self.leaves = choice, plain, seed, leaves
+        self.pooling, self.linear = choice.plan.pooling, choice.plan.max_leaves == 1
+        self.shares = choice.shares(len(sides[False].label))
+        trees_far = self.linear and leaves > 1 and True in sides
+        self.far = trees_far or any(plan.distances for plan in self.shares)
+        self.table = sides[self.far]
+
+    def fit(self, n_trees: int) -> list[ObliqueTree]:
+        """One tree or several."""
+        if not self.linear and n_trees == 1:
+            return [fit_plan(self.table, self.choice.plan, self.seed)]
+        if not self.linear or (n_trees > 1 and self.leaves == 1):
+            trees = [self._member(plan, i) for i, plan in enumerate(self._drawn(n_trees))]
+            counts = [1.0 / n_trees] * n_trees
+            up = missing_top(trees, counts, self.table, self.pooling)
+            return [moved(tree, up) for tree in trees]
+        self.choice.averaged = len(self.shares)
+        every = np.ones(len(self.plain), dtype=bool)
+        tables = {plan.distances: self._seen_by(plan, every) for plan in self.shares}
+        line = fit_average(tables, self.shares)
+        if n_trees == 1:
+            return [line]
+        plan = BagPlan(self.pooling, None, self.leaves, self.far)
+        trees = [self._member(plan, number) for number in range(n_trees)]
+        return beside(line, trees, self.table, self.pooling)
+
+    def _drawn(self, n_trees: int) -> list[BagPlan]:
+        """Plans drawn by their shares."""
+        random = np.random.default_rng([self.seed, 17])
+        drawn = random.choice(len(self.shares), n_trees, p=list(self.shares.values()))
+        return [list(self.shares)[i] for i in drawn]
+
+    def _member(self, plan: BagPlan, number: int) -> ObliqueTree:
+        """One of several trees; see the module docstring. Fewer slopes are penalised less."""
+        random, width = np.random.default_rng([13, self.seed, number]), len(self.plain)
+        drawn = np.ones(width, dtype=bool)
+        bags = np.arange(len(self.table.label))
+        if width >= _WIDE:
+            drawn = random.permutation(width) < (width + 1) // 2
+        else:  # as many bags of either label as there are, so that none is without one
+            by_label = [np.flatnonzero(self.table.label == value) for value in (0, 1)]
+            bags = np.sort(np.concatenate([random.choice(own, len(own)) for own in by_label]))
+        if plan.penalty is not None:
+            plan = replace(plan, penalty=plan.penalty * float(drawn.mean()))
+        return fit_plan(self._seen_by(plan, drawn).take(bags), plan, self.seed + number)
+
+    def _seen_by(self, plan: BagPlan, drawn: np.ndarray) -> BagTable:
+        """The table with 0 in columns that were not drawn, and in distances if it has none."""
+        seen = _seen(drawn, self.plain, plan.distances) if self.far else drawn
+        if seen.all():
+            return self.table
+        return replace(self.table, X=self.table.X * seen.astype(np.float32))
 
 
 def _seen(drawn: np.ndarray, plain: np.ndarray, distances: bool) -> np.ndarray:
@@ -160,19 +194,6 @@ def _seen(drawn: np.ndarray, plain: np.ndarray, distances: bool) -> np.ndarray:
     seen[own] = drawn
     seen[own[plain] + 1] = drawn[plain] & distances
     return seen
-
-
-def _level(trees: list[ObliqueTree], table: BagTable, pooling: str) -> list[ObliqueTree]:
-    """Trees with all leaves moved by one number; see the module docstring."""
-    if len(trees) == 1:
-        return trees
-    scores = [tree.predict(table.X)[:, 1] for tree in trees]
-    own = np.mean([table.bags.pool(one, pooling) for one in scores])
-    moved = own - table.bags.pool(np.mean(scores, axis=0), pooling).mean()
-    return [
-        tree.with_leaves(tree.leaf_values + np.array([0.0, moved]), tree.leaf_weights)
-        for tree in trees
-    ]
 
 
 def _importance(tree: ObliqueTree, table: BagTable) -> np.ndarray:

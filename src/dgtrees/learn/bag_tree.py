@@ -19,7 +19,7 @@ from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["PENALTIES", "BagPlan", "fit_path", "fit_plan"]
 
-PENALTIES = (0.3, 0.1, 0.03, 0.01)
+PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01)
 """Tried for linear scores, each begun where the stronger one before it ended."""
 
 _ROUNDS = 3

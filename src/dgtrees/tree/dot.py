@@ -23,7 +23,7 @@ from numba.extending import intrinsic
 
 from dgtrees.tree.compiled import njit
 
-__all__ = ["LANES", "dot", "dot_at", "four_dots"]
+__all__ = ["LANES", "dot", "dot_at", "dots_at"]
 
 LANES = 8
 """Running sums of one dot product; part of the file format's meaning, never change it."""
@@ -140,11 +140,12 @@ def _dot_at(_typing: Any, w: Any, w_start: Any, x: Any, x_start: Any, d: Any) ->
     return signature, codegen
 
 
-def _four_dots(_typing: Any, w: Any, w_starts: Any, x: Any, x_starts: Any, d: Any) -> Any:
-    """Four of `dot_at` side by side, so that none waits for its own last sum."""
+def _dots_at(_typing: Any, w: Any, w_starts: Any, x: Any, x_starts: Any, d: Any) -> Any:
+    """As many of `dot_at` side by side as there are places, so that none waits for its own sums."""
     _check_contiguous(w, x)
-    places = types.UniTuple(types.intp, 4)
-    signature = types.UniTuple(types.float64, 4)(w, places, x, places, types.intp)
+    count = w_starts.count
+    places = types.UniTuple(types.intp, count)
+    signature = types.UniTuple(types.float64, count)(w, places, x, places, types.intp)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         ws, xs = (
@@ -153,7 +154,7 @@ def _four_dots(_typing: Any, w: Any, w_starts: Any, x: Any, x_starts: Any, d: An
                 builder,
                 signature.args[k],
                 args[k],
-                cgutils.unpack_tuple(builder, args[k + 1], 4),
+                cgutils.unpack_tuple(builder, args[k + 1], count),
             )
             for k in (0, 2)
         )
@@ -163,7 +164,7 @@ def _four_dots(_typing: Any, w: Any, w_starts: Any, x: Any, x_starts: Any, d: An
 
 
 dot_at: Any = intrinsic(_dot_at)
-four_dots: Any = intrinsic(_four_dots)
+dots_at: Any = intrinsic(_dots_at)
 
 
 @njit(nogil=True, cache=True)

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dgtrees.tree.compiled import njit
-from dgtrees.tree.dot import dot_at, four_dots
+from dgtrees.tree.dot import dot_at, dots_at
 
 __all__ = [
     "all_finite",
@@ -42,8 +42,14 @@ BIAS, LEFT, RIGHT, WEIGHTS = 0, 1, 2, 8
 ROWS_TOGETHER = 8
 """Rows of a batch that take a decision each before any of them takes the next."""
 
-ROWS_CHECKED = 64
-"""Rows that are looked at for missing numbers just before they are routed, still in the cache."""
+IN_FLIGHT = 8
+"""Rows that take decisions side by side where the next row replaces each that has arrived."""
+
+ROOM = 2 * IN_FLIGHT
+"""Rows on their way that there is room for."""
+
+NARROW = 64
+"""Most columns for that: rows at different depths need more nodes in the nearest cache."""
 
 ROWS_PER_TREE = 256
 """Rows that pass one tree after the other together, so that a tree stays in the cache."""
@@ -112,8 +118,9 @@ def _route_together(x, stride, d, going, base, trees, places, at, rows, leaves):
 
     Row rows[i] begins at rows[i] * stride in x and has come to the node at[i], i < going;
     its leaf is written to leaves[rows[i] - base]. Four are decided side by side; a row that has
-    arrived drops out.
+    arrived drops out. Returns 0 if all dot products are finite, and NaN if not.
     """
+    doubt = 0.0
     while going:
         still = 0
         for i in range(0, going - 3, 4):
@@ -121,7 +128,8 @@ def _route_together(x, stride, d, going, base, trees, places, at, rows, leaves):
             r0, r1, r2, r3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
             nodes = (n0 + WEIGHTS, n1 + WEIGHTS, n2 + WEIGHTS, n3 + WEIGHTS)
             starts = (r0 * stride, r1 * stride, r2 * stride, r3 * stride)
-            totals = four_dots(trees, nodes, x, starts, d)
+            totals = dots_at(trees, nodes, x, starts, d)
+            doubt += 0.0 * (totals[0] + totals[1] + (totals[2] + totals[3]))
             still = _move(r0, n0, totals[0], still, trees, places, at, rows, base, leaves)
             still = _move(r1, n1, totals[1], still, trees, places, at, rows, base, leaves)
             still = _move(r2, n2, totals[2], still, trees, places, at, rows, base, leaves)
@@ -129,30 +137,90 @@ def _route_together(x, stride, d, going, base, trees, places, at, rows, leaves):
         for i in range(going & ~3, going):
             row, node = rows[i], at[i]
             total = dot_at(trees, node + WEIGHTS, x, row * stride, d)
+            doubt += 0.0 * total
             still = _move(row, node, total, still, trees, places, at, rows, base, leaves)
         going = still
+    return doubt
+
+
+@njit(nogil=True, cache=True)
+def _replaced(row, node, total, following, root, base, trees, places, leaves):
+    """Where a row has come to, or the row `following` at the root where it has arrived.
+
+    Returns row, node, and which row follows then; without a branch, as `_move`.
+    """
+    child = places[node + LEFT + (total + trees[node + BIAS] >= 0.0)]
+    leaves[row - base] = ~child
+    arrived = child < 0
+    return following if arrived else row, root if arrived else child, following + arrived
+
+
+@njit(nogil=True, cache=True)
+def _route_in_turns(X, first, last, root, trees, places, at, rows, leaves):
+    """Take rows to their leaves, IN_FLIGHT at a time, until there are too few to replace them all.
+
+    Returns how many are on their way or have not begun, to `at` and `rows` for `_route_together`,
+    and the doubt that it returns.
+    """
+    d, doubt, following = X.shape[1], 0.0, first + IN_FLIGHT
+    r0, r1, r2, r3 = first, first + 1, first + 2, first + 3
+    r4, r5, r6, r7 = first + 4, first + 5, first + 6, first + 7
+    n0 = n1 = n2 = n3 = n4 = n5 = n6 = n7 = root
+    while following <= last - IN_FLIGHT:
+        w = WEIGHTS
+        nodes = (n0 + w, n1 + w, n2 + w, n3 + w, n4 + w, n5 + w, n6 + w, n7 + w)
+        starts = (r0 * d, r1 * d, r2 * d, r3 * d, r4 * d, r5 * d, r6 * d, r7 * d)
+        t = dots_at(trees, nodes, X, starts, d)
+        doubt += 0.0 * (t[0] + t[1] + (t[2] + t[3]) + (t[4] + t[5] + (t[6] + t[7])))
+        follow = following
+        r0, n0, follow = _replaced(r0, n0, t[0], follow, root, first, trees, places, leaves)
+        r1, n1, follow = _replaced(r1, n1, t[1], follow, root, first, trees, places, leaves)
+        r2, n2, follow = _replaced(r2, n2, t[2], follow, root, first, trees, places, leaves)
+        r3, n3, follow = _replaced(r3, n3, t[3], follow, root, first, trees, places, leaves)
+        r4, n4, follow = _replaced(r4, n4, t[4], follow, root, first, trees, places, leaves)
+        r5, n5, follow = _replaced(r5, n5, t[5], follow, root, first, trees, places, leaves)
+        r6, n6, follow = _replaced(r6, n6, t[6], follow, root, first, trees, places, leaves)
+        r7, n7, follow = _replaced(r7, n7, t[7], follow, root, first, trees, places, leaves)
+        following = follow
+    at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7] = n0, n1, n2, n3, n4, n5, n6, n7
+    rows[0], rows[1], rows[2], rows[3] = r0, r1, r2, r3
+    rows[4], rows[5], rows[6], rows[7] = r4, r5, r6, r7
+    going = IN_FLIGHT
+    for row in range(following, last):
+        at[going], rows[going] = root, row
+        going += 1
+    return going, doubt
 
 
 @njit(nogil=True, cache=True, apart=True)
 def _rows_through_tree(X, first, last, tree, trees, places, at, rows, leaves):
-    """Leaves of the rows first .. last - 1 in one tree."""
+    """Leaves of the rows first .. last - 1 in one tree; 0 if all their numbers must be finite.
+
+    A missing or infinite number makes a dot product so, whatever its weight is. NaN says that one
+    is, that finite numbers were too large, or that there was no dot product to tell.
+    """
     d, root = X.shape[1], places[ROOTS + tree]
     if root < 0:  # a tree of one leaf
         for i in range(last - first):
             leaves[i] = ~root
-        return
+        return np.nan
+    doubt = 0.0
+    if d <= NARROW and last - first >= 2 * IN_FLIGHT:
+        going, doubt = _route_in_turns(X, first, last, root, trees, places, at, rows, leaves)
+        return doubt + _route_together(X, d, d, going, first, trees, places, at, rows, leaves)
     for start in range(first, last, ROWS_TOGETHER):
         going = min(ROWS_TOGETHER, last - start)
         for i in range(going):
             at[i], rows[i] = root, start + i
-        _route_together(X, d, d, going, first, trees, places, at, rows, leaves)
+        doubt += _route_together(X, d, d, going, first, trees, places, at, rows, leaves)
+    return doubt
 
 
 @njit(nogil=True, cache=True)
 def leaves_of_rows(X, start, stop, trees, leaves):
     """Leaf of the rows start .. stop - 1 of X in every tree, to leaves (rows, trees)."""
     places = trees.view(np.int64)
-    at, rows = np.empty(ROWS_TOGETHER, np.int64), np.empty(ROWS_TOGETHER, np.int64)
+    at, rows = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
     found = np.empty(ROWS_PER_TREE, np.int32)
     for first in range(start, stop, ROWS_PER_TREE):
         last = min(first + ROWS_PER_TREE, stop)
@@ -167,7 +235,7 @@ def sums_of_rows(X, start, stop, trees, leaf_values, outputs):
     """Sum over trees of the reached leaves' values, added in order."""
     places = trees.view(np.int64)
     n_trees, d, width = places[N_TREES], X.shape[1], outputs.shape[1]
-    at, rows = np.empty(ROWS_TOGETHER, np.int64), np.empty(ROWS_TOGETHER, np.int64)
+    at, rows = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
     found = np.empty(ROWS_PER_TREE, np.int32)
     wide = np.empty((ROWS_PER_TREE, d))  # float32 becomes float64 once, not once a tree
     for first in range(start, stop, ROWS_PER_TREE):
@@ -195,13 +263,19 @@ def all_finite(x):
 
 @njit(nogil=True, cache=True)
 def leaves_of_finite_rows(X, start, stop, trees, leaves):
-    """`leaves_of_rows` if all numbers are finite, and whether they are; one pass over memory."""
-    numbers, d = X.reshape(-1), X.shape[1]
-    for first in range(start, stop, ROWS_CHECKED):
-        last = min(first + ROWS_CHECKED, stop)
-        if not all_finite(numbers[first * d : last * d]):
+    """`leaves_of_rows` in the first tree if all numbers are finite, and whether they are.
+
+    Numbers are looked at only where dot products leave a doubt.
+    """
+    places, numbers, d = trees.view(np.int64), X.reshape(-1), X.shape[1]
+    at, rows = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
+    found = leaves.reshape(-1)
+    for first in range(start, stop, ROWS_PER_TREE):
+        last = min(first + ROWS_PER_TREE, stop)
+        own = found[first:last]
+        doubt = _rows_through_tree(X, first, last, 0, trees, places, at, rows, own)
+        if doubt != 0.0 and not all_finite(numbers[first * d : last * d]):
             return False
-        leaves_of_rows(X, first, last, trees, leaves)
     return True
 
 
