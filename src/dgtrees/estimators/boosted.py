@@ -39,6 +39,10 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
     leaf : {"auto", "constant", "linear", "mixed"}, default "auto"
         What trees have: constants in their leaves, or linear functions of the row, or one and the
         other in turns. "auto" is constant for classes.
+    tune : bool, default False
+        Whether all trees of a sum are tuned together by the tree gradient once they are grown;
+        held-out rows say for how long, and whether that is kept (`tuned_`). It takes several times
+        as long as growing them, and is not for `monotonic` columns.
     n_folds : int or None, default 4
         The model is the mean of so many sums of trees. Each is grown on all folds but one, which
         says when to stop. None grows one sum of `n_estimators` rounds on all rows.
@@ -72,6 +76,8 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         The trees (`forest_.trees`), and what is added to their sum (`forest_.base`).
     chosen_ : BoostingSettings
         How the trees were grown.
+    tuned_ : bool
+        Whether they were tuned together, to the good of held-out rows.
     classes_ : ndarray of shape (classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -103,6 +109,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         oblique: bool | str = "auto",
         linear: bool | str = "auto",
         leaf: str = "auto",
+        tune: bool = False,
         n_folds: int | None = 4,
         validation_fraction: float | None = None,
         patience: int | None = 20,
@@ -124,6 +131,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         self.oblique = oblique
         self.linear = linear
         self.leaf = leaf
+        self.tune = tune
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.patience = patience
@@ -184,6 +192,8 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
     leaf : {"auto", "constant", "linear", "mixed"}, default "auto"
         As in `DGTBoostingClassifier`. "auto" is decided on held-out rows where there are 2,000
         rows or more, and constant otherwise, and for quantiles and counts.
+    tune : bool, default False
+        As in `DGTBoostingClassifier`.
     patience : int or None, default 25
         Rounds without a lower held-out loss that end training.
     n_folds, validation_fraction, l2, max_samples, max_features
@@ -195,7 +205,8 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
 
     Attributes
     ----------
-    forest_, chosen_, n_features_in_, feature_names_in_, feature_importances_, n_iter_, best_score_
+    forest_, chosen_, tuned_, n_features_in_, feature_names_in_, feature_importances_, n_iter_
+    best_score_
         As in `DGTBoostingClassifier`; losses are those of standardised targets.
 
     Examples
@@ -223,6 +234,7 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         oblique: bool | str = "auto",
         linear: bool | str = "auto",
         leaf: str = "auto",
+        tune: bool = False,
         n_folds: int | None = 4,
         validation_fraction: float | None = None,
         patience: int | None = 25,
@@ -245,6 +257,7 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         self.oblique = oblique
         self.linear = linear
         self.leaf = leaf
+        self.tune = tune
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.patience = patience

@@ -19,9 +19,11 @@ from dgtrees.estimators.boosting_checks import check_boosting
 from dgtrees.estimators.callbacks import progress_bar
 from dgtrees.estimators.delegation import ModelEstimator
 from dgtrees.estimators.parameters import unchanged_on_error
-from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, prepare_rows, start_sum
-from dgtrees.learn.boosting import BoostingSettings
+from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, start_sum
 from dgtrees.learn.boosting_losses import Loss
+from dgtrees.learn.boosting_rows import prepare_rows
+from dgtrees.learn.boosting_settings import BoostingSettings
+from dgtrees.learn.boosting_tuning import tuned_sum
 from dgtrees.learn.threads import one_thread
 from dgtrees.tables.encoder import NUMBER
 from dgtrees.tables.examples import Examples
@@ -52,6 +54,7 @@ class BoostingEstimator(ModelEstimator):
     oblique: bool | str
     linear: bool | str
     leaf: str
+    tune: bool
     n_folds: int | None
     validation_fraction: float | None
     patience: int | None
@@ -136,10 +139,15 @@ class BoostingEstimator(ModelEstimator):
         else:
             self._sum = self._start(train, validation, seed)
         self._grown_from = grown_from
+        threads = effective_n_jobs(self.n_jobs)
         with progress_bar(bool(self.verbose), type(self).__name__, "round") as bars:
-            report = bars[0] if bars else None
-            self._sum.run(self._rounds(len(train.X)), effective_n_jobs(self.n_jobs), report)
-        self._deliver(self._sum, counted)
+            self._sum.run(self._rounds(len(train.X)), threads, bars[0] if bars else None)
+        made = self._sum
+        if self.tune and made.held_loss() is not None:
+            with progress_bar(bool(self.verbose), "tuning", "epoch") as bars:
+                made = tuned_sum(made, seed, threads, bars[0] if bars else None)
+        self.tuned_ = made is not self._sum
+        self._deliver(made, counted)
 
     def _start(self, train: Examples, validation: Examples | None, seed: int) -> BoostedSum:
         """Boosters of these rows, of settings that are chosen where they are to be."""
@@ -285,7 +293,7 @@ class BoostingEstimator(ModelEstimator):
 
     def _identity(self, train: Examples) -> tuple:
         given: dict[str, Any] = dict(self.get_params(deep=False))
-        free = {"n_estimators", "warm_start", "n_jobs", "verbose", "encoder"}
+        free = {"n_estimators", "tune", "warm_start", "n_jobs", "verbose", "encoder"}
         kept = {name: repr(value) for name, value in given.items() if name not in free}
         return hash(train.X.tobytes()), hash(np.asarray(train.y).tobytes()), kept
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dgtrees.errors import Problems
-from dgtrees.learn.boosting import LEAVES
+from dgtrees.learn.boosting_settings import LEAVES
 
 __all__ = ["check_boosting"]
 
@@ -61,6 +61,13 @@ def check_boosting(given: Mapping[str, Any]) -> None:
             value is None or (_whole(value) and value >= least),
             f"{name} must be None or a whole number of at least {least}, got {value!r}",
         )
+    tune = given["tune"]
+    problems.require(isinstance(tune, bool), f"tune must be True or False, got {tune!r}")
+    problems.require(
+        not (tune is True and given["monotonic"] is not None),
+        "tune must be False with monotonic, which leaves that are moved could break, got True: "
+        "leave one out",
+    )
     problems.require(
         share is None or (_real(share) and 0.0 < share < 1.0),
         f"validation_fraction must be between 0 and 1 or None, got {share!r}",
