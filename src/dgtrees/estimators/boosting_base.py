@@ -15,9 +15,10 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
 from dgtrees.estimators.base import reach
-from dgtrees.estimators.boosting_checks import check_boosting
+from dgtrees.estimators.boosting_checks import check_boosting, check_tuning
 from dgtrees.estimators.callbacks import progress_bar
 from dgtrees.estimators.delegation import ModelEstimator
+from dgtrees.estimators.monotonic import column_signs
 from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, start_sum
 from dgtrees.learn.boosting_losses import Loss
@@ -25,7 +26,6 @@ from dgtrees.learn.boosting_rows import prepare_rows
 from dgtrees.learn.boosting_settings import BoostingSettings
 from dgtrees.learn.boosting_tuning import tuned_sum
 from dgtrees.learn.threads import one_thread
-from dgtrees.tables.encoder import NUMBER
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.forest import ObliqueForest
 
@@ -126,6 +126,7 @@ class BoostingEstimator(ModelEstimator):
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
     ) -> None:
         self._check_parameters()
+        check_tuning(self.get_params(deep=False), X_val is not None)
         train, validation, seed = self._training_rows(
             X, y, sample_weight, X_val, y_val, sample_weight_val
         )
@@ -248,46 +249,12 @@ class BoostingEstimator(ModelEstimator):
         check_boosting(self.get_params(deep=False))
 
     def _signs(self) -> np.ndarray:
-        """Sign of every encoded column in `monotonic`, 0 where there is none."""
-        given = self._given_signs()
-        signs = np.zeros(self._encoder.width, dtype=np.int8)
-        widths = [column.width for column in self._encoder.columns]
-        starts = np.cumsum([0, *widths])
-        for j, sign in enumerate(given):
-            column = self._encoder.columns[j]
-            if sign and column.kind != NUMBER:
-                raise ValueError(
-                    f"monotonic is for columns of numbers, got {sign} for {column.name!r}, which "
-                    f"is a {column.kind}: leave it out"
-                )
-            if sign:
-                signs[starts[j]] = sign
+        signs = column_signs(self._encoder, self.monotonic)
         if signs.any() and len(self._expansion()[0].T) > 1:
             raise ValueError(
                 "monotonic is for one number or two classes, got several outputs: leave it out"
             )
         return signs
-
-    def _given_signs(self) -> Sequence[int]:
-        names = [column.name for column in self._encoder.columns]
-        given = self.monotonic
-        if given is None:
-            return [0] * len(names)
-        if isinstance(given, Mapping):
-            unknown = [str(name) for name in given if name not in names]
-            if unknown:
-                raise ValueError(
-                    f"monotonic must name columns of X, got {unknown[0]!r}: they are {names[:10]}"
-                )
-            signs = [given.get(name, 0) for name in names]
-        else:
-            signs = list(given)
-        if len(signs) != len(names) or any(sign not in (-1, 0, 1) for sign in signs):
-            raise ValueError(
-                f"monotonic must be {len(names)} numbers, -1, 0 or 1, or a dict of columns, got "
-                f"{self.monotonic!r}"
-            )
-        return [int(sign) for sign in signs]
 
     # Going on
 

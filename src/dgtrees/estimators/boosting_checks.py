@@ -11,7 +11,7 @@ import numpy as np
 from dgtrees.errors import Problems
 from dgtrees.learn.boosting_settings import LEAVES
 
-__all__ = ["check_boosting"]
+__all__ = ["check_boosting", "check_tuning"]
 
 _SHARES = (
     ("learning_rate", 0.0, 1.0),
@@ -77,6 +77,16 @@ def check_boosting(given: Mapping[str, Any]) -> None:
         f"l2 must be a number of at least 0, got {l2!r}",
     )
     problems.settle()
+
+
+def check_tuning(given: Mapping[str, Any], validation_rows: bool) -> None:
+    """Refuse to tune trees together where no rows are held out to judge it by."""
+    folds = given["n_folds"] is not None and given["patience"] is not None
+    if given["tune"] and not (folds or given["validation_fraction"] or validation_rows):
+        raise ValueError(
+            "tune must be False without held-out rows, got True: set n_folds and patience, "
+            "validation_fraction or X_val"
+        )
 
 
 def _real(value: Any) -> bool:
