@@ -10,6 +10,7 @@ from dgtrees.learn.boosting_rows import prepare_rows
 from dgtrees.learn.boosting_settings import BoostingSettings
 from dgtrees.learn.boosting_tuning import TuningSettings, tuned_sum
 from dgtrees.learn.flat_sum import FlatSum
+from dgtrees.learn.leaf_sum import LeafSum
 from dgtrees.tree.gradient import LOCAL, gradient_of_decisions
 
 RNG = np.random.default_rng(0)
@@ -21,7 +22,9 @@ WEIGHT = RNG.uniform(0.5, 2.0, size=400)
 def made(y=BENDS, loss=None, sums=2, **given):
     """Sums that have grown, each with a fold of its own held out."""
     everything = np.arange(len(X))
-    rows = prepare_rows(X, y, WEIGHT, everything, loss or Squared(), np.zeros(4, np.int8))
+    rows = prepare_rows(
+        X, y.copy(), WEIGHT.copy(), everything, loss or Squared(), np.zeros(4, np.int8)
+    )
     fold = deal_folds(y, sums, False, seed=0)
     settings = BoostingSettings(patience=5, max_leaves=6, **given)
     parts = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(sums)]
@@ -29,12 +32,19 @@ def made(y=BENDS, loss=None, sums=2, **given):
     return BoostedSum(rows, boosters, settings, {}).run(40)
 
 
+def standardised(whole, trees, window=0.5):
+    """Trees as one vector."""
+    rows = whole.rows
+    start, scaling = np.zeros((len(X), rows.y.shape[1])), (rows.center, rows.scale)
+    return FlatSum(trees, rows.unclipped(slice(None)), start, *scaling, window)
+
+
 def flat(whole):
     """Three trees of the first sum as one vector, and as they were."""
     booster = whole.boosters[0]
     eye = np.eye(whole.rows.y.shape[1])
     trees = [tree.finished(eye) for tree in booster.trees[:3]]
-    return FlatSum(trees, whole.rows.center, whole.rows.scale), trees
+    return standardised(whole, trees), trees
 
 
 def several(outputs):
@@ -56,10 +66,10 @@ def test_trees_come_back_from_the_vector_as_they_were(outputs, leaf):
         assert np.allclose(tree.predict(X), again.predict(X), atol=1e-10)
         alone = np.count_nonzero(tree.weights, axis=1) == 1
         assert np.array_equal(tree.weights[alone], again.weights[alone])
-    every, start = np.arange(400), np.zeros((400, outputs))
-    scores, leaves = sums.scores(whole.rows.unclipped(every), every, start)
+    every = np.arange(400)
+    scores = sums.scores(every)
     assert np.allclose(scores, sum(tree.predict(X) for tree in trees), atol=1e-10)
-    for tree, own in zip(trees, sums.own_leaves(leaves), strict=True):
+    for tree, own in zip(trees, sums.reached(every), strict=True):
         assert np.array_equal(own, tree.apply(X))
 
 
@@ -95,6 +105,21 @@ def weighed(trees, Z, slopes, lengths=None, window=0.0):
 
 
 @SHAPES
+def test_values_of_leaves_alone_have_the_same_gradient(outputs, leaf):
+    whole = made(several(outputs), leaf=leaf)
+    sums, trees = flat(whole)
+    alone, rows = LeafSum(trees, X, np.zeros((400, outputs))), np.arange(0, 400, 3)
+    assert np.allclose(alone.scores(rows), sums.scores(rows), atol=1e-10)
+    assert np.array_equal(alone.reached(rows), sums.reached(rows))
+    slopes = np.random.default_rng(1).normal(size=(len(rows), outputs))
+    found, one = (each.gradient(rows, lambda scores: slopes) for each in (alone, sums))
+    assert np.allclose(found, one[sums.parts[3][0]], atol=1e-12)
+    alone.parameters += 1.0
+    for tree, again in zip(trees, alone.trees(), strict=True):
+        assert np.allclose(again.predict(X), tree.predict(X) + 1.0)
+
+
+@SHAPES
 def test_the_gradient_is_that_of_boundaries_that_are_soft_one_by_one(outputs, leaf):
     whole = made(several(outputs), leaf=leaf)
     grown = [
@@ -103,17 +128,15 @@ def test_the_gradient_is_that_of_boundaries_that_are_soft_one_by_one(outputs, le
         )
         for tree in whole.boosters[0].trees[:3]
     ]
-    sums = FlatSum(grown, np.zeros(4), np.ones(4))
     lengths = [np.linalg.norm(tree.weights, axis=1) for tree in grown]
     rows, window = np.arange(0, 400, 25), 0.7
-    Z = np.ascontiguousarray(whole.rows.unclipped(rows))
+    Z, start = whole.rows.unclipped(rows), np.zeros((len(rows), outputs))
+    sums = FlatSum(grown, Z, start, np.zeros(4), np.ones(4), window)
     slopes = np.random.default_rng(1).normal(size=(len(rows), outputs))
-    every = np.arange(len(rows))
-    _, leaves = sums.scores(Z, every, np.zeros((len(rows), outputs)))
-    fast = sums.gradient(Z, every, leaves, slopes, window)
+    fast = sums.gradient(np.arange(len(rows)), lambda scores: slopes)
     of_nodes = np.zeros(len(fast), dtype=bool)
-    for part in sums.parts[::2]:
-        of_nodes[part] = True
+    for part, of_leaves in sums.parts:
+        of_nodes[part] = not of_leaves
     slow, size = np.empty(len(fast)), 1e-6
     for j in range(len(fast)):
         how = (lengths, window) if of_nodes[j] else ()
@@ -130,14 +153,11 @@ def test_the_gradient_is_that_of_boundaries_that_are_soft_one_by_one(outputs, le
 def test_the_gradient_of_a_node_is_the_local_one_of_single_trees():
     whole = made(several(2), leaf="linear")
     tree = whole.boosters[0].trees[0].finished(np.eye(2))
-    center, scale, every = whole.rows.center, whole.rows.scale, np.arange(400)
-    sums, Z = FlatSum([tree], center, scale), whole.rows.unclipped(every)
-    slopes = np.random.default_rng(1).normal(size=(400, 2))
-    _, leaves = sums.scores(Z, every, np.zeros((400, 2)))
-    fast = sums.gradient(Z, every, leaves, slopes, 0.5)[sums.parts[2]]
+    sums, slopes = standardised(whole, [tree]), np.random.default_rng(1).normal(size=(400, 2))
+    fast = sums.gradient(np.arange(400), lambda scores: slopes)[sums.parts[2][0]]
     values = tree.leaf_values + np.einsum("lkd,nd->nlk", tree.leaf_weights, X)
     scores = np.einsum("nlk,nk->nl", values, slopes)
-    lengths = np.linalg.norm(tree.weights * scale, axis=1)
+    lengths = np.linalg.norm(tree.weights * whole.rows.scale, axis=1)
     decisions = (X @ tree.weights.T + tree.bias) / lengths
     local = gradient_of_decisions(decisions, scores, tree.left, tree.right, LOCAL, tree.depth)
     near = np.abs(decisions) <= 0.5
@@ -145,6 +165,7 @@ def test_the_gradient_of_a_node_is_the_local_one_of_single_trees():
     assert fast.any()
 
 
+NODES = pytest.mark.parametrize("nodes", [False, True])
 CLASSES = (X[:, 0] > 0).astype(int) + (X[:, 3] > 0)
 COUNTS = RNG.poisson(np.exp(0.5 * BENDS)).astype(float)
 
@@ -160,21 +181,23 @@ COUNTS = RNG.poisson(np.exp(0.5 * BENDS)).astype(float)
         (CrossEntropy(), np.eye(3)[CLASSES]),
     ],
 )
-def test_held_out_rows_are_never_worse_for_it(loss, y):
+@NODES
+def test_held_out_rows_are_never_worse_for_it(loss, y, nodes):
     whole = made(y, loss)
     before = [(booster.trees, booster.scores.copy()) for booster in whole.boosters]
-    tuned = tuned_sum(whole, 0)
+    tuned = tuned_sum(whole, 0, settings=TuningSettings(nodes=nodes))
     assert tuned is whole or tuned.held_loss() < whole.held_loss()
     assert tuned is whole or tuned.tried["tuned"] == pytest.approx(tuned.held_loss())
     for booster, (trees, scores) in zip(whole.boosters, before, strict=True):
         assert booster.trees is trees and np.array_equal(booster.scores, scores)
-    worse = tuned_sum(whole, 0, settings=TuningSettings(leaf_rate=30.0, epochs=2))
+    worse = tuned_sum(whole, 0, settings=TuningSettings(nodes, leaf_rate=30.0, epochs=2))
     assert worse is whole
 
 
-def test_a_tuned_sum_is_its_trees():
+@NODES
+def test_a_tuned_sum_is_its_trees(nodes):
     whole = made(several(2), leaf="mixed")
-    tuned = tuned_sum(whole, 0)
+    tuned = tuned_sum(whole, 0, settings=TuningSettings(nodes=nodes))
     assert tuned is not whole and tuned.stages() == whole.stages()
     eye, scores = np.eye(2), np.empty((2, 400, 2))
     sums = tuned.base(eye, np.zeros(2)).predict(X)
@@ -195,17 +218,19 @@ def test_the_same_bits_from_any_number_of_threads():
         assert np.array_equal(a.scores, b.scores) and not np.array_equal(a.scores, c.scores)
 
 
-def test_weights_are_repetitions_to_a_step():
+@NODES
+def test_rows_of_weight_0_count_for_nothing(nodes):
     whole = made()
-    rows, booster = whole.rows, whole.boosters[0]
-    sums, _ = flat(whole)
-    Z, twice = rows.unclipped(slice(None)), np.repeat(booster.train[:20], 2)
-    some, once = np.random.default_rng(0).normal(size=(20, 1)), booster.train[:20]
-    one, two = (
-        sums.gradient(Z, r, sums.scores(Z, r, np.zeros((len(r), 1)))[1], s, 1.0)
-        for r, s in ((once, 2.0 * some), (twice, np.repeat(some, 2, axis=0)))
-    )
-    assert np.allclose(one, two)
+    one = BoostedSum(whole.rows, whole.boosters[:1], whole.settings, {})
+    unheard = one.boosters[0].train[::3]
+    whole.rows.weight[unheard] = 0.0
+    found = []
+    for shift in (0.0, 9.0):
+        whole.rows.y[unheard] += shift
+        tuned = tuned_sum(one, 0, settings=TuningSettings(nodes=nodes))
+        assert tuned is not one
+        found.append(tuned.boosters[0].scores)
+    assert np.array_equal(*found)
 
 
 def test_a_sum_without_trees_stays_as_it_is():

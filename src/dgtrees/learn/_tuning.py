@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dgtrees.tree.compiled import njit
 
-__all__ = ["add_gradient", "add_scores"]
+__all__ = ["add_gradient", "add_scores", "add_value_gradient", "add_values"]
 
 
 @njit(nogil=True, cache=True)
@@ -101,3 +101,27 @@ def add_gradient(X, rows, roots, left, right, starts, columns, P, leaves, slopes
                     else:
                         G[end + node] += slope
                 node = goes[node]
+
+
+@njit(nogil=True, cache=True)
+def add_values(reached, rows, first_leaf, values, scores):
+    """Add the values (leaves, outputs) of the leaves that some rows have reached to their scores.
+
+    reached : whole numbers (all rows, trees)
+        Leaf of every row, by the tree's own count, which begins at `first_leaf` of all.
+    """
+    for i in range(rows.shape[0]):
+        for t in range(reached.shape[1]):
+            leaf = first_leaf[t] + reached[rows[i], t]
+            for k in range(scores.shape[1]):
+                scores[i, k] += values[leaf, k]
+
+
+@njit(nogil=True, cache=True)
+def add_value_gradient(reached, rows, first_leaf, slopes, total):
+    """Add the gradient of the values (leaves, outputs), from the loss's at the rows' scores."""
+    for i in range(rows.shape[0]):
+        for t in range(reached.shape[1]):
+            leaf = first_leaf[t] + reached[rows[i], t]
+            for k in range(slopes.shape[1]):
+                total[leaf, k] += slopes[i, k]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from dgtrees.learn.boosted_sum import BoostedSum
 from dgtrees.learn.boosted_tree import TunedTree
 from dgtrees.learn.boosting import Booster
 from dgtrees.learn.flat_sum import FlatSum
+from dgtrees.learn.leaf_sum import LeafSum
 
 __all__ = ["TuningSettings", "tuned_sum"]
 
@@ -34,6 +36,8 @@ class TuningSettings:
 
     Parameters
     ----------
+    nodes : bool
+        Whether boundaries of nodes and slopes of leaves move, or values of leaves alone.
     epochs : int
         Most passes over the rows; steps shorten evenly, to 0 at the end of the last.
     patience : int
@@ -48,6 +52,7 @@ class TuningSettings:
         Nodes learn from rows no further from their boundary, in standard deviations.
     """
 
+    nodes: bool = True
     epochs: int = 10
     patience: int = 3
     batch_rows: int = 256
@@ -69,9 +74,8 @@ def tuned_sum(
     sign: bounds of leaves do not bind steps of the gradient.
     """
     settings = settings or TuningSettings()
-    X = made.rows.unclipped(slice(None))
     descents = [
-        _Descent(booster, X, settings, seed + number)
+        _Descent(booster, settings, seed + number)
         for number, booster in enumerate(made.boosters)
         if booster.kept
     ]
@@ -104,31 +108,29 @@ class _Descent:
     Parameters
     ----------
     booster : Booster
-    X : ndarray of shape (rows, d)
-        All rows, standardised.
     settings : TuningSettings
     seed : int
         Of the order of the rows.
     """
 
-    def __init__(
-        self, booster: Booster, X: np.ndarray, settings: TuningSettings, seed: int
-    ) -> None:
+    def __init__(self, booster: Booster, settings: TuningSettings, seed: int) -> None:
         rows = booster.rows
-        eye = np.eye(rows.y.shape[1])
-        trees = [tree.finished(eye) for tree in booster.trees[: booster.kept]]
-        self._flat = FlatSum(trees, rows.center, rows.scale)
-        self._booster, self._X, self._settings = booster, X, settings
-        self._start = booster.start_scores(X)
-        self._rng, self._steps = np.random.default_rng(seed), 0
-        P = self._flat.parameters
+        trees = [tree.finished(np.eye(rows.y.shape[1])) for tree in booster.trees[: booster.kept]]
+        Z = rows.unclipped(slice(None))
+        start = booster.start_scores(Z)
+        self._sum: FlatSum | LeafSum
+        if settings.nodes:
+            self._sum = FlatSum(trees, Z, start, rows.center, rows.scale, settings.window)
+        else:
+            self._sum = LeafSum(trees, rows.X, start)
+        P = self._sum.parameters
         self._kept, self._moments = P.copy(), (np.zeros_like(P), np.zeros_like(P))
-        of_leaves = self._flat.parts[1::2]
-        sizes = [
-            float(np.sqrt(np.mean(P[part] ** 2))) if P[part].size else 0.0 for part in of_leaves
+        self._rates = [
+            settings.leaf_rate * _size(P[part]) if of_leaves else settings.node_rate
+            for part, of_leaves in self._sum.parts
         ]
-        leaf, node = settings.leaf_rate, settings.node_rate
-        self._rates = node, leaf * sizes[0], node, leaf * sizes[1]
+        self._booster, self._settings = booster, settings
+        self._rng, self._steps = np.random.default_rng(seed), 0
         self.held_loss = booster.best_loss
 
     def run_epoch(self) -> None:
@@ -137,26 +139,22 @@ class _Descent:
         order = self._rng.permutation(train)
         most = self._settings.epochs * -(-len(train) // size)
         for first in range(0, len(train), size):
-            gradient = self._gradient(order[first : first + size])
+            rows = order[first : first + size]
+            gradient = self._sum.gradient(rows, partial(self._slopes, rows))
             self._step(gradient, 1.0 - self._steps / most)
-        self.held_loss = self._booster.mean_held_loss(self._scores(self._booster.held)[0])
+        self.held_loss = self._booster.mean_held_loss(self._sum.scores(self._booster.held))
 
-    def _scores(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self._flat.scores(self._X, rows, self._start[rows])
-
-    def _gradient(self, rows: np.ndarray) -> np.ndarray:
-        """Of the mean loss of some rows."""
+    def _slopes(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Gradient of the rows' mean loss by their scores."""
         data = self._booster.rows
-        scores, leaves = self._scores(rows)
         slopes = data.loss.derivatives(scores, data.y[rows])[0]
-        slopes = slopes * (data.weight[rows] / len(rows))[:, None]
-        return self._flat.gradient(self._X, rows, leaves, slopes, self._settings.window)
+        return np.asarray(slopes * (data.weight[rows] / len(rows))[:, None])
 
     def _step(self, gradient: np.ndarray, share: float) -> None:
-        """A share of a whole step, by Adam: nodes and leaves each at a rate of their own."""
+        """A share of a whole step, by Adam, at a rate of its own for every part."""
         self._steps += 1
-        P = self._flat.parameters
-        for part, rate in zip(self._flat.parts, self._rates, strict=True):
+        P = self._sum.parameters
+        for (part, _), rate in zip(self._sum.parts, self._rates, strict=True):
             update(
                 P, gradient, *self._moments, P, part.start, part.stop, ADAMW, 0.0, _EPSILON, 1.0,
                 share * rate, 0.0, self._steps, 0.0,
@@ -164,14 +162,13 @@ class _Descent:
 
     def keep(self) -> None:
         """Remember the present parameters as the best so far."""
-        self._kept[:] = self._flat.parameters
+        self._kept[:] = self._sum.parameters
 
     def tuned(self) -> Booster:
         """The booster with trees of the best parameters."""
         booster, rows = self._booster, self._booster.rows
-        self._flat.parameters[:] = self._kept
+        self._sum.parameters[:] = self._kept
         order = np.concatenate([booster.train, booster.held])
-        scores, leaves = self._scores(order)
         trees = [
             TunedTree(
                 tree,
@@ -179,7 +176,12 @@ class _Descent:
                 grown.importance,
             )
             for tree, reached, grown in zip(
-                self._flat.trees(), self._flat.own_leaves(leaves), booster.trees, strict=False
+                self._sum.trees(), self._sum.reached(order), booster.trees, strict=False
             )
         ]
-        return booster.with_trees(trees, scores)
+        return booster.with_trees(trees, self._sum.scores(order))
+
+
+def _size(values: np.ndarray) -> float:
+    """Root mean square."""
+    return float(np.sqrt(np.mean(values**2))) if values.size else 0.0

@@ -6,6 +6,7 @@ node.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -32,20 +33,35 @@ class FlatSum:
 
     Parameters
     ----------
-    trees : sequence of ObliqueTree
+    trees : list of ObliqueTree
         On rows as they are.
+    X : ndarray of shape (rows, d)
+        Standardised.
+    start : ndarray of shape (rows, outputs)
+        What trees are added to.
     center, scale : ndarray of shape (d,)
-        What rows are standardised by.
+        What rows were standardised by.
+    window : float
+        Nodes learn from rows no further from their boundary.
 
     Attributes
     ----------
     parameters : ndarray
         Coefficients of nodes, of leaves, constants of nodes, of leaves.
-    parts : tuple of slice
-        These four.
+    parts : list of pairs
+        These four as slices, and whether they are of leaves.
     """
 
-    def __init__(self, trees: list[ObliqueTree], center: np.ndarray, scale: np.ndarray) -> None:
+    def __init__(
+        self,
+        trees: list[ObliqueTree],
+        X: np.ndarray,
+        start: np.ndarray,
+        center: np.ndarray,
+        scale: np.ndarray,
+        window: float,
+    ) -> None:
+        self._X, self._start, self._window = X, np.array(start, dtype=np.float64), window
         self._center, self._scale = center, scale
         self._places: list[_Place] = []
         roots, children, nodes, leaves = [], [], 0, 0
@@ -71,7 +87,7 @@ class FlatSum:
             nodes, leaves = nodes + len(tree.left), leaves + tree.n_leaves
         self._roots = np.array(roots, dtype=np.int64)
         self._left, self._right = np.concatenate(children, axis=1).astype(np.int64)
-        self.outputs, self.nodes = trees[0].n_outputs, nodes
+        self._outputs, self._nodes = trees[0].n_outputs, nodes
         found = [_entries(part) for part in functions + leaf_functions]
         counts, columns, coefficients = (np.concatenate(part) for part in zip(*found, strict=True))
         self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -79,31 +95,30 @@ class FlatSum:
         self.parameters = np.concatenate([coefficients, *constants, *leaf_constants])
         of_nodes, end = int(self._starts[nodes]), int(self._starts[-1])
         edges = [0, of_nodes, end, end + nodes, len(self.parameters)]
-        self.parts = tuple(slice(a, b) for a, b in pairwise(edges))
+        self.parts = [(slice(*pair), k % 2 == 1) for k, pair in enumerate(pairwise(edges))]
 
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def scores(
-        self, X: np.ndarray, rows: np.ndarray, start: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """What the sum says of some rows of X, from `start` on, and the leaves they end in."""
-        scores = np.array(start, dtype=np.float64)
-        leaves = np.empty((len(self), len(rows)), dtype=np.int32)
-        add_scores(X, rows, *self._topology, self.parameters, leaves, scores)
-        return scores, leaves
+    def scores(self, rows: np.ndarray) -> np.ndarray:
+        """What the sum says of some rows, (rows, outputs)."""
+        return self._scores_and_leaves(rows)[0]
 
     def gradient(
-        self, X: np.ndarray, rows: np.ndarray, leaves: np.ndarray, slopes: np.ndarray, window: float
+        self, rows: np.ndarray, slopes_at: Callable[[np.ndarray], np.ndarray]
     ) -> np.ndarray:
-        """Of all parameters, from the loss's at the rows' scores: see `_tuning.add_gradient`."""
-        total = np.zeros_like(self.parameters)
-        add_gradient(X, rows, *self._topology, self.parameters, leaves, slopes, window, total)
+        """Of all parameters, from what the loss's is at scores of the rows, (rows, outputs)."""
+        scores, leaves = self._scores_and_leaves(rows)
+        P, slopes, total = self.parameters, slopes_at(scores), np.zeros_like(self.parameters)
+        add_gradient(self._X, rows, *self._topology, P, leaves, slopes, self._window, total)
         return total
 
-    def own_leaves(self, leaves: np.ndarray) -> np.ndarray:
-        """Leaves of `scores` (trees, rows) as every tree numbers its own."""
-        return leaves - np.array([place.first_leaf for place in self._places])[:, None]
+    def reached(self, rows: np.ndarray) -> np.ndarray:
+        """Leaves of some rows as trees number their own, (trees, rows)."""
+        first = np.array([place.first_leaf for place in self._places])
+        return self._scores_and_leaves(rows)[1] - first[:, None]
+
+    def _scores_and_leaves(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        scores, leaves = self._start[rows], np.empty((len(self._places), len(rows)), np.int32)
+        add_scores(self._X, rows, *self._topology, self.parameters, leaves, scores)
+        return scores, leaves
 
     @property
     def _topology(self) -> tuple[np.ndarray, ...]:
@@ -114,8 +129,8 @@ class FlatSum:
         return [self._tree(place) for place in self._places]
 
     def _tree(self, place: _Place) -> ObliqueTree:
-        tree, outputs = place.tree, self.outputs
-        first = self.nodes + place.first_leaf * outputs
+        tree, outputs = place.tree, self._outputs
+        first = self._nodes + place.first_leaf * outputs
         weights, bias = self._functions(place.first_node, len(tree.left))
         slopes, values = self._functions(first, tree.n_leaves * outputs)
         weights, bias = weights * place.lengths[:, None] / self._scale, bias * place.lengths
