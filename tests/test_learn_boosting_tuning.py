@@ -185,19 +185,19 @@ COUNTS = RNG.poisson(np.exp(0.5 * BENDS)).astype(float)
 def test_held_out_rows_are_never_worse_for_it(loss, y, nodes):
     whole = made(y, loss)
     before = [(booster.trees, booster.scores.copy()) for booster in whole.boosters]
-    tuned = tuned_sum(whole, 0, settings=TuningSettings(nodes=nodes))
+    tuned = tuned_sum(whole, TuningSettings(nodes), 0)
     assert tuned is whole or tuned.held_loss() < whole.held_loss()
     assert tuned is whole or tuned.tried["tuned"] == pytest.approx(tuned.held_loss())
     for booster, (trees, scores) in zip(whole.boosters, before, strict=True):
         assert booster.trees is trees and np.array_equal(booster.scores, scores)
-    worse = tuned_sum(whole, 0, settings=TuningSettings(nodes, leaf_rate=30.0, epochs=2))
+    worse = tuned_sum(whole, TuningSettings(nodes, leaf_rate=30.0, epochs=2), 0)
     assert worse is whole
 
 
 @NODES
 def test_a_tuned_sum_is_its_trees(nodes):
     whole = made(several(2), leaf="mixed")
-    tuned = tuned_sum(whole, 0, settings=TuningSettings(nodes=nodes))
+    tuned = tuned_sum(whole, TuningSettings(nodes), 0)
     assert tuned is not whole and tuned.stages() == whole.stages()
     eye, scores = np.eye(2), np.empty((2, 400, 2))
     sums = tuned.base(eye, np.zeros(2)).predict(X)
@@ -210,10 +210,11 @@ def test_a_tuned_sum_is_its_trees(nodes):
     assert np.array_equal(tuned.importance(), whole.importance())
 
 
-def test_the_same_bits_from_any_number_of_threads():
-    whole = made(sums=4)
-    one, four = (tuned_sum(whole, 0, n_threads=n) for n in (1, 4))
-    other = tuned_sum(whole, 1)
+@NODES
+def test_the_same_bits_from_any_number_of_threads(nodes):
+    whole, how = made(sums=4), TuningSettings(nodes)
+    one, four = (tuned_sum(whole, how, 0, n_threads=n) for n in (1, 4))
+    other = tuned_sum(whole, how, 1)
     for a, b, c in zip(one.boosters, four.boosters, other.boosters, strict=True):
         assert np.array_equal(a.scores, b.scores) and not np.array_equal(a.scores, c.scores)
 
@@ -227,7 +228,7 @@ def test_rows_of_weight_0_count_for_nothing(nodes):
     found = []
     for shift in (0.0, 9.0):
         whole.rows.y[unheard] += shift
-        tuned = tuned_sum(one, 0, settings=TuningSettings(nodes=nodes))
+        tuned = tuned_sum(one, TuningSettings(nodes), 0)
         assert tuned is not one
         found.append(tuned.boosters[0].scores)
     assert np.array_equal(*found)
@@ -238,4 +239,4 @@ def test_a_sum_without_trees_stays_as_it_is():
     whole = made(noise)
     for booster in whole.boosters:
         booster.kept = 0
-    assert tuned_sum(whole, 0) is whole
+    assert tuned_sum(whole, TuningSettings(), 0) is whole

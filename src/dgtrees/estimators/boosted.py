@@ -39,10 +39,11 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
     leaf : {"auto", "constant", "linear", "mixed"}, default "auto"
         What trees have: constants in their leaves, or linear functions of the row, or one and the
         other in turns. "auto" is constant for classes.
-    tune : bool, default False
-        Whether all trees of a sum are tuned together by the tree gradient once they are grown;
-        held-out rows say for how long, and whether that is kept (`tuned_`). It takes several times
-        as long as growing them, and is not for `monotonic` columns.
+    tune : bool or "auto", default "auto"
+        Whether all trees of a sum are tuned together by the gradient once they are grown; held-out
+        rows say for how long, and whether that is kept (`tuned_`). "auto" moves the values of
+        leaves, up to 50,000 rows; True moves boundaries too, which takes several times as long as
+        growing the trees. Trees with `monotonic` columns are not tuned.
     n_folds : int or None, default 4
         The model is the mean of so many sums of trees. Each is grown on all folds but one, which
         says when to stop. None grows one sum of `n_estimators` rounds on all rows.
@@ -109,7 +110,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         oblique: bool | str = "auto",
         linear: bool | str = "auto",
         leaf: str = "auto",
-        tune: bool = False,
+        tune: bool | str = "auto",
         n_folds: int | None = 4,
         validation_fraction: float | None = None,
         patience: int | None = 20,
@@ -192,7 +193,7 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
     leaf : {"auto", "constant", "linear", "mixed"}, default "auto"
         As in `DGTBoostingClassifier`. "auto" is decided on held-out rows where there are 2,000
         rows or more, and constant otherwise, and for quantiles and counts.
-    tune : bool, default False
+    tune : bool or "auto", default "auto"
         As in `DGTBoostingClassifier`.
     patience : int or None, default 25
         Rounds without a lower held-out loss that end training.
@@ -234,7 +235,7 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         oblique: bool | str = "auto",
         linear: bool | str = "auto",
         leaf: str = "auto",
-        tune: bool = False,
+        tune: bool | str = "auto",
         n_folds: int | None = 4,
         validation_fraction: float | None = None,
         patience: int | None = 25,

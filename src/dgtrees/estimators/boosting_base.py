@@ -22,9 +22,9 @@ from dgtrees.estimators.monotonic import column_signs
 from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, start_sum
 from dgtrees.learn.boosting_losses import Loss
-from dgtrees.learn.boosting_rows import prepare_rows
+from dgtrees.learn.boosting_rows import BoostingRows, prepare_rows
 from dgtrees.learn.boosting_settings import BoostingSettings
-from dgtrees.learn.boosting_tuning import tuned_sum
+from dgtrees.learn.boosting_tuning import TuningSettings, tuned_sum
 from dgtrees.learn.threads import one_thread
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.forest import ObliqueForest
@@ -36,6 +36,9 @@ _FEWEST_FOR_SLOPES = 2000
 """Rows of numbers from which on linear leaves are tried: they have gained on no smaller table."""
 _LEAST_FOLD = 5
 """Rows below which a fold says nothing."""
+
+_MOST_TUNED_ROWS = 50_000
+"""Rows up to which values of leaves are tuned: the leaves of all rows in all trees are held."""
 
 _MOST_ROUNDS = 1000
 """Rounds of "auto", which held-out rows end earlier."""
@@ -54,7 +57,7 @@ class BoostingEstimator(ModelEstimator):
     oblique: bool | str
     linear: bool | str
     leaf: str
-    tune: bool
+    tune: bool | str
     n_folds: int | None
     validation_fraction: float | None
     patience: int | None
@@ -144,9 +147,10 @@ class BoostingEstimator(ModelEstimator):
         with progress_bar(bool(self.verbose), type(self).__name__, "round") as bars:
             self._sum.run(self._rounds(len(train.X)), threads, bars[0] if bars else None)
         made = self._sum
-        if self.tune and made.held_loss() is not None:
+        tuning = self._tuning(made.rows, len(train.X))
+        if tuning is not None and made.held_loss() is not None:
             with progress_bar(bool(self.verbose), "tuning", "epoch") as bars:
-                made = tuned_sum(made, seed, threads, bars[0] if bars else None)
+                made = tuned_sum(made, tuning, seed, threads, bars[0] if bars else None)
         self.tuned_ = made is not self._sum
         self._deliver(made, counted)
 
@@ -210,6 +214,13 @@ class BoostingEstimator(ModelEstimator):
             leaf="constant" if self.leaf == "auto" else self.leaf,
             patience=self.patience if held_out else None,
         )
+
+    def _tuning(self, rows: BoostingRows, count: int) -> TuningSettings | None:
+        """How grown trees are tuned together; None where they are not."""
+        if self.tune == "auto":
+            few = count <= _MOST_TUNED_ROWS and not rows.signs.any()
+            return TuningSettings(nodes=False) if few else None
+        return TuningSettings(nodes=True) if self.tune else None
 
     def _rounds(self, rows: int) -> int:
         held_out = len(self._sum.boosters[0].held) > 0

@@ -49,7 +49,7 @@ def check_boosting(given: Mapping[str, Any]) -> None:
         leaf in ("auto", "constant") or given["oblique"] is not False,
         f"leaf must be 'auto' or 'constant' with oblique=False, got {leaf!r}: leave one out",
     )
-    for name in ("oblique", "linear"):
+    for name in ("oblique", "linear", "tune"):
         value = given[name]
         problems.require(
             isinstance(value, bool) or value == "auto",
@@ -61,11 +61,9 @@ def check_boosting(given: Mapping[str, Any]) -> None:
             value is None or (_whole(value) and value >= least),
             f"{name} must be None or a whole number of at least {least}, got {value!r}",
         )
-    tune = given["tune"]
-    problems.require(isinstance(tune, bool), f"tune must be True or False, got {tune!r}")
     problems.require(
-        not (tune is True and given["monotonic"] is not None),
-        "tune must be False with monotonic, which leaves that are moved could break, got True: "
+        given["tune"] is not True or given["monotonic"] is None,
+        "tune must be 'auto' or False with monotonic, which moving leaves could break, got True: "
         "leave one out",
     )
     problems.require(
@@ -82,10 +80,10 @@ def check_boosting(given: Mapping[str, Any]) -> None:
 def check_tuning(given: Mapping[str, Any], validation_rows: bool) -> None:
     """Refuse to tune trees together where no rows are held out to judge it by."""
     folds = given["n_folds"] is not None and given["patience"] is not None
-    if given["tune"] and not (folds or given["validation_fraction"] or validation_rows):
+    if given["tune"] is True and not (folds or given["validation_fraction"] or validation_rows):
         raise ValueError(
-            "tune must be False without held-out rows, got True: set n_folds and patience, "
-            "validation_fraction or X_val"
+            "tune must be 'auto' or False without held-out rows, got True: set n_folds and "
+            "patience, validation_fraction or X_val"
         )
 
 

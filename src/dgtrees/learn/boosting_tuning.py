@@ -52,7 +52,7 @@ class TuningSettings:
         Nodes learn from rows no further from their boundary, in standard deviations.
     """
 
-    nodes: bool = True
+    nodes: bool = False
     epochs: int = 10
     patience: int = 3
     batch_rows: int = 256
@@ -63,17 +63,16 @@ class TuningSettings:
 
 def tuned_sum(
     made: BoostedSum,
+    settings: TuningSettings,
     seed: int,
     n_threads: int = 1,
     report: _Report | None = None,
-    settings: TuningSettings | None = None,
 ) -> BoostedSum:
     """The same sums with trees that were tuned together, or `made` itself where none gained by it.
 
     `made` stays as it is, and may grow on. Its sums must have held-out rows, and no column with a
     sign: bounds of leaves do not bind steps of the gradient.
     """
-    settings = settings or TuningSettings()
     descents = [
         _Descent(booster, settings, seed + number)
         for number, booster in enumerate(made.boosters)
