@@ -24,7 +24,7 @@ from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, start_sum
 from dgtrees.learn.boosting_losses import Loss
 from dgtrees.learn.boosting_rows import BoostingRows, prepare_rows
 from dgtrees.learn.boosting_settings import BoostingSettings
-from dgtrees.learn.boosting_tuning import TuningSettings, tuned_sum
+from dgtrees.learn.boosting_tuning import TUNE_LEAVES, TUNE_NODES, TuningSettings, tuned_sum
 from dgtrees.learn.threads import one_thread
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.forest import ObliqueForest
@@ -219,8 +219,8 @@ class BoostingEstimator(ModelEstimator):
         """How grown trees are tuned together; None where they are not."""
         if self.tune == "auto":
             few = count <= _MOST_TUNED_ROWS and not rows.signs.any()
-            return TuningSettings(nodes=False) if few else None
-        return TuningSettings(nodes=True) if self.tune else None
+            return TUNE_LEAVES if few else None
+        return TUNE_NODES if self.tune else None
 
     def _rounds(self, rows: int) -> int:
         held_out = len(self._sum.boosters[0].held) > 0
