@@ -21,6 +21,8 @@ MODELS = [
     (DGTBoostingRegressor(**QUICK, loss="poisson"), DIABETES),
     (DGTBoostingClassifier(**QUICK, leaf="mixed"), IRIS),
     (DGTBoostingRegressor(**QUICK, leaf="linear"), DIABETES),
+    (DGTBoostingClassifier(**QUICK, tune=True), IRIS),
+    (DGTBoostingRegressor(**QUICK, leaf="mixed", tune=True), DIABETES),
 ]
 
 
@@ -113,7 +115,7 @@ def test_counts_are_means_of_their_rows():
     mean = np.exp(2 * X[:, 0] + np.where(X[:, 1] > 0, 1.0, -1.0))
     y = rng.poisson(mean)
     fits = {
-        loss: DGTBoostingRegressor(loss=loss, random_state=0).fit(X[:2000], y[:2000])
+        loss: DGTBoostingRegressor(loss=loss, tune=False, random_state=0).fit(X[:2000], y[:2000])
         for loss in ("poisson", "squared")
     }
     found = {loss: model.predict(X[2000:]) for loss, model in fits.items()}
@@ -187,6 +189,42 @@ def test_warm_starts_of_linear_leaves(leaf):
     assert [tree.linear for tree in whole.forest_.trees[:3]] == [True, leaf == "linear", True]
 
 
+def test_trees_are_tuned_together_where_held_out_rows_say_so():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = np.sin(2 * X[:, 0]) + np.abs(X[:, 1] + X[:, 2])
+    given = {"n_estimators": 60, "leaf": "constant", "random_state": 0}
+    plain, leaves, nodes = (
+        DGTBoostingRegressor(**given, tune=tune).fit(X[:400], y[:400])
+        for tune in (False, "auto", True)
+    )
+    assert leaves.tuned_ and nodes.tuned_ and not plain.tuned_
+    assert nodes.best_score_ < leaves.best_score_ < plain.best_score_
+    assert nodes.score(X[400:], y[400:]) > plain.score(X[400:], y[400:])
+    assert leaves.score(X[400:], y[400:]) > plain.score(X[400:], y[400:])
+    assert nodes.n_iter_ == leaves.n_iter_ == plain.n_iter_
+    for grown, moved in zip(plain.forest_.trees, leaves.forest_.trees, strict=True):
+        assert np.array_equal(grown.weights, moved.weights)
+        assert np.array_equal(grown.bias, moved.bias)
+    signed = DGTBoostingRegressor(**given, monotonic=[1, 0, 0]).fit(X[:400], y[:400])
+    assert not signed.tuned_
+    few = DGTBoostingRegressor(5, tune=True, random_state=0).fit(X[:12], y[:12])
+    assert not few.tuned_  # there are too few rows to hold any out
+
+
+def test_warm_starts_go_on_from_trees_that_are_not_tuned():
+    X, y = DIABETES
+    given = {"tune": True, "learning_rate": 0.03, "random_state": 0}
+    model = DGTBoostingRegressor(10, warm_start=True, **given).fit(X, y)
+    assert model.tuned_
+    model.set_params(n_estimators=20).fit(X, y)
+    whole = DGTBoostingRegressor(20, **given).fit(X, y)
+    assert np.array_equal(model.predict(X), whole.predict(X))
+    plain = DGTBoostingRegressor(20, **given | {"tune": False}).fit(X, y)
+    model.set_params(tune=False).fit(X, y)
+    assert np.array_equal(model.predict(X), plain.predict(X))
+
+
 def test_rows_that_are_far_off_are_taken_for_the_end_of_the_range():
     X, y = DIABETES
     model = DGTBoostingRegressor(**QUICK, leaf="linear").fit(X, y)
@@ -229,6 +267,12 @@ def test_validation_rows_stop_one_sum():
         ({"leaf": "flat"}, "leaf must be 'auto', 'constant', 'linear' or 'mixed', got 'flat'"),
         ({"leaf": "mixed", "oblique": False}, "leaf must be 'auto' or 'constant' with oblique"),
         ({"leaf": "linear", "loss": "poisson"}, "leaf must be 'auto' or 'constant' with loss='poi"),
+        ({"tune": "yes"}, "tune must be 'auto', True or False, got 'yes'"),
+        ({"tune": True, "monotonic": [0] * 10}, "tune must be 'auto' or False with monotonic"),
+        (
+            {"tune": True, "n_folds": None},
+            "tune must be 'auto' or False without held-out rows",
+        ),
         ({"quantile": 1.0}, "quantile must be between 0 and 1, got 1.0"),
         ({"monotonic": [1]}, "monotonic must be 10 numbers, -1, 0 or 1"),
         ({"monotonic": {"z": 1}}, "monotonic must name columns of X, got 'z'"),

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, prepare_rows, start_sum
-from dgtrees.learn.boosting import Booster, BoostingSettings
+from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, start_sum
+from dgtrees.learn.boosting import Booster
 from dgtrees.learn.boosting_choice import CHOICES
 from dgtrees.learn.boosting_losses import CrossEntropy, Quantile, Squared
+from dgtrees.learn.boosting_rows import prepare_rows
+from dgtrees.learn.boosting_settings import BoostingSettings
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 5)) * [1.0, 10.0, 0.1, 1.0, 1.0]

@@ -244,7 +244,7 @@ def test_after_a_warmup_nothing_is_left_to_compile(package, tmp_path):
     names = {path.name.partition("-")[0] for path in cache.rglob("*.nbi")}
     listed = "from dgtrees.tree import *; from dgtrees.tree import online\n"
     listed += "from dgtrees.paper.baselines import _forest_bandit\n"
-    listed += "from dgtrees.learn import boosting, descent, members\n"
+    listed += "from dgtrees.learn import boosting_tuning, descent, members\n"
     listed += "from dgtrees.bandit import mixed_learner\n"
     listed += "from dgtrees.tree.compiled import FUNCTIONS\n"
     listed += "print(*(f'{f.__module__.split(chr(46))[-1]}.{f.__name__}' for f in FUNCTIONS))"

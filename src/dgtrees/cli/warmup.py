@@ -28,7 +28,7 @@ def warmup(json: o.Json = False, quiet: o.Quiet = False) -> None:
 
     Afterwards the first fit, prediction or decision of a process takes no longer than the next.
     """
-    from dgtrees.learn import boosting, descent, members  # noqa: F401
+    from dgtrees.learn import boosting_tuning, descent, members  # noqa: F401
     from dgtrees.paper.baselines import _forest_bandit  # noqa: F401
     from dgtrees.tree import compiled, online, routing  # noqa: F401
 
@@ -84,6 +84,7 @@ def kinds() -> Iterator[Callable[[], Any]]:
     for boosting in (dgtrees.DGTBoostingClassifier, dgtrees.DGTBoostingRegressor):
         for linear in (False, True):
             yield partial(_fit, boosting(2, linear=linear, random_state=0))
+        yield partial(_fit, boosting(2, tune=True, linear=False, random_state=0))
         # Linear leaves want rows enough for a cut.
         yield partial(_fit, boosting(2, leaf="mixed", random_state=0), 5 * _ROWS)
     yield _sum_trees

@@ -39,6 +39,11 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
     leaf : {"auto", "constant", "linear", "mixed"}, default "auto"
         What trees have: constants in their leaves, or linear functions of the row, or one and the
         other in turns. "auto" is constant for classes.
+    tune : bool or "auto", default "auto"
+        Whether all trees of a sum are tuned together by the gradient once they are grown; held-out
+        rows say for how long, and whether that is kept (`tuned_`). "auto" moves the values of
+        leaves, up to 50,000 rows; True moves boundaries too, which takes several times as long as
+        growing the trees. Trees with `monotonic` columns are not tuned.
     n_folds : int or None, default 4
         The model is the mean of so many sums of trees. Each is grown on all folds but one, which
         says when to stop. None grows one sum of `n_estimators` rounds on all rows.
@@ -72,6 +77,8 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         The trees (`forest_.trees`), and what is added to their sum (`forest_.base`).
     chosen_ : BoostingSettings
         How the trees were grown.
+    tuned_ : bool
+        Whether they were tuned together, to the good of held-out rows.
     classes_ : ndarray of shape (classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -103,6 +110,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         oblique: bool | str = "auto",
         linear: bool | str = "auto",
         leaf: str = "auto",
+        tune: bool | str = "auto",
         n_folds: int | None = 4,
         validation_fraction: float | None = None,
         patience: int | None = 20,
@@ -124,6 +132,7 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
         self.oblique = oblique
         self.linear = linear
         self.leaf = leaf
+        self.tune = tune
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.patience = patience
@@ -184,6 +193,8 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
     leaf : {"auto", "constant", "linear", "mixed"}, default "auto"
         As in `DGTBoostingClassifier`. "auto" is decided on held-out rows where there are 2,000
         rows or more, and constant otherwise, and for quantiles and counts.
+    tune : bool or "auto", default "auto"
+        As in `DGTBoostingClassifier`.
     patience : int or None, default 25
         Rounds without a lower held-out loss that end training.
     n_folds, validation_fraction, l2, max_samples, max_features
@@ -195,7 +206,8 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
 
     Attributes
     ----------
-    forest_, chosen_, n_features_in_, feature_names_in_, feature_importances_, n_iter_, best_score_
+    forest_, chosen_, tuned_, n_features_in_, feature_names_in_, feature_importances_, n_iter_
+    best_score_
         As in `DGTBoostingClassifier`; losses are those of standardised targets.
 
     Examples
@@ -223,6 +235,7 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         oblique: bool | str = "auto",
         linear: bool | str = "auto",
         leaf: str = "auto",
+        tune: bool | str = "auto",
         n_folds: int | None = 4,
         validation_fraction: float | None = None,
         patience: int | None = 25,
@@ -245,6 +258,7 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         self.oblique = oblique
         self.linear = linear
         self.leaf = leaf
+        self.tune = tune
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.patience = patience

@@ -15,15 +15,17 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
 from dgtrees.estimators.base import reach
-from dgtrees.estimators.boosting_checks import check_boosting
+from dgtrees.estimators.boosting_checks import check_boosting, check_tuning
 from dgtrees.estimators.callbacks import progress_bar
 from dgtrees.estimators.delegation import ModelEstimator
+from dgtrees.estimators.monotonic import column_signs
 from dgtrees.estimators.parameters import unchanged_on_error
-from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, prepare_rows, start_sum
-from dgtrees.learn.boosting import BoostingSettings
+from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, start_sum
 from dgtrees.learn.boosting_losses import Loss
+from dgtrees.learn.boosting_rows import BoostingRows, prepare_rows
+from dgtrees.learn.boosting_settings import BoostingSettings
+from dgtrees.learn.boosting_tuning import TUNE_LEAVES, TUNE_NODES, TuningSettings, tuned_sum
 from dgtrees.learn.threads import one_thread
-from dgtrees.tables.encoder import NUMBER
 from dgtrees.tables.examples import Examples
 from dgtrees.tree.forest import ObliqueForest
 
@@ -34,6 +36,9 @@ _FEWEST_FOR_SLOPES = 2000
 """Rows of numbers from which on linear leaves are tried: they have gained on no smaller table."""
 _LEAST_FOLD = 5
 """Rows below which a fold says nothing."""
+
+_MOST_TUNED_ROWS = 50_000
+"""Rows up to which values of leaves are tuned: the leaves of all rows in all trees are held."""
 
 _MOST_ROUNDS = 1000
 """Rounds of "auto", which held-out rows end earlier."""
@@ -52,6 +57,7 @@ class BoostingEstimator(ModelEstimator):
     oblique: bool | str
     linear: bool | str
     leaf: str
+    tune: bool | str
     n_folds: int | None
     validation_fraction: float | None
     patience: int | None
@@ -123,6 +129,7 @@ class BoostingEstimator(ModelEstimator):
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
     ) -> None:
         self._check_parameters()
+        check_tuning(self.get_params(deep=False), X_val is not None)
         train, validation, seed = self._training_rows(
             X, y, sample_weight, X_val, y_val, sample_weight_val
         )
@@ -136,10 +143,16 @@ class BoostingEstimator(ModelEstimator):
         else:
             self._sum = self._start(train, validation, seed)
         self._grown_from = grown_from
+        threads = effective_n_jobs(self.n_jobs)
         with progress_bar(bool(self.verbose), type(self).__name__, "round") as bars:
-            report = bars[0] if bars else None
-            self._sum.run(self._rounds(len(train.X)), effective_n_jobs(self.n_jobs), report)
-        self._deliver(self._sum, counted)
+            self._sum.run(self._rounds(len(train.X)), threads, bars[0] if bars else None)
+        made = self._sum
+        tuning = self._tuning(made.rows, len(train.X))
+        if tuning is not None and made.held_loss() is not None:
+            with progress_bar(bool(self.verbose), "tuning", "epoch") as bars:
+                made = tuned_sum(made, tuning, seed, threads, bars[0] if bars else None)
+        self.tuned_ = made is not self._sum
+        self._deliver(made, counted)
 
     def _start(self, train: Examples, validation: Examples | None, seed: int) -> BoostedSum:
         """Boosters of these rows, of settings that are chosen where they are to be."""
@@ -202,6 +215,13 @@ class BoostingEstimator(ModelEstimator):
             patience=self.patience if held_out else None,
         )
 
+    def _tuning(self, rows: BoostingRows, count: int) -> TuningSettings | None:
+        """How grown trees are tuned together; None where they are not."""
+        if self.tune == "auto":
+            few = count <= _MOST_TUNED_ROWS and not rows.signs.any()
+            return TUNE_LEAVES if few else None
+        return TUNE_NODES if self.tune else None
+
     def _rounds(self, rows: int) -> int:
         held_out = len(self._sum.boosters[0].held) > 0
         unheld = self.n_folds is None or self.patience is None
@@ -240,52 +260,18 @@ class BoostingEstimator(ModelEstimator):
         check_boosting(self.get_params(deep=False))
 
     def _signs(self) -> np.ndarray:
-        """Sign of every encoded column in `monotonic`, 0 where there is none."""
-        given = self._given_signs()
-        signs = np.zeros(self._encoder.width, dtype=np.int8)
-        widths = [column.width for column in self._encoder.columns]
-        starts = np.cumsum([0, *widths])
-        for j, sign in enumerate(given):
-            column = self._encoder.columns[j]
-            if sign and column.kind != NUMBER:
-                raise ValueError(
-                    f"monotonic is for columns of numbers, got {sign} for {column.name!r}, which "
-                    f"is a {column.kind}: leave it out"
-                )
-            if sign:
-                signs[starts[j]] = sign
+        signs = column_signs(self._encoder, self.monotonic)
         if signs.any() and len(self._expansion()[0].T) > 1:
             raise ValueError(
                 "monotonic is for one number or two classes, got several outputs: leave it out"
             )
         return signs
 
-    def _given_signs(self) -> Sequence[int]:
-        names = [column.name for column in self._encoder.columns]
-        given = self.monotonic
-        if given is None:
-            return [0] * len(names)
-        if isinstance(given, Mapping):
-            unknown = [str(name) for name in given if name not in names]
-            if unknown:
-                raise ValueError(
-                    f"monotonic must name columns of X, got {unknown[0]!r}: they are {names[:10]}"
-                )
-            signs = [given.get(name, 0) for name in names]
-        else:
-            signs = list(given)
-        if len(signs) != len(names) or any(sign not in (-1, 0, 1) for sign in signs):
-            raise ValueError(
-                f"monotonic must be {len(names)} numbers, -1, 0 or 1, or a dict of columns, got "
-                f"{self.monotonic!r}"
-            )
-        return [int(sign) for sign in signs]
-
     # Going on
 
     def _identity(self, train: Examples) -> tuple:
         given: dict[str, Any] = dict(self.get_params(deep=False))
-        free = {"n_estimators", "warm_start", "n_jobs", "verbose", "encoder"}
+        free = {"n_estimators", "tune", "warm_start", "n_jobs", "verbose", "encoder"}
         kept = {name: repr(value) for name, value in given.items() if name not in free}
         return hash(train.X.tobytes()), hash(np.asarray(train.y).tobytes()), kept
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dgtrees.errors import Problems
-from dgtrees.learn.boosting import LEAVES
+from dgtrees.learn.boosting_settings import LEAVES
 
-__all__ = ["check_boosting"]
+__all__ = ["check_boosting", "check_tuning"]
 
 _SHARES = (
     ("learning_rate", 0.0, 1.0),
@@ -49,7 +49,7 @@ def check_boosting(given: Mapping[str, Any]) -> None:
         leaf in ("auto", "constant") or given["oblique"] is not False,
         f"leaf must be 'auto' or 'constant' with oblique=False, got {leaf!r}: leave one out",
     )
-    for name in ("oblique", "linear"):
+    for name in ("oblique", "linear", "tune"):
         value = given[name]
         problems.require(
             isinstance(value, bool) or value == "auto",
@@ -62,6 +62,11 @@ def check_boosting(given: Mapping[str, Any]) -> None:
             f"{name} must be None or a whole number of at least {least}, got {value!r}",
         )
     problems.require(
+        given["tune"] is not True or given["monotonic"] is None,
+        "tune must be 'auto' or False with monotonic, which moving leaves could break, got True: "
+        "leave one out",
+    )
+    problems.require(
         share is None or (_real(share) and 0.0 < share < 1.0),
         f"validation_fraction must be between 0 and 1 or None, got {share!r}",
     )
@@ -70,6 +75,16 @@ def check_boosting(given: Mapping[str, Any]) -> None:
         f"l2 must be a number of at least 0, got {l2!r}",
     )
     problems.settle()
+
+
+def check_tuning(given: Mapping[str, Any], validation_rows: bool) -> None:
+    """Refuse to tune trees together where no rows are held out to judge it by."""
+    folds = given["n_folds"] is not None and given["patience"] is not None
+    if given["tune"] is True and not (folds or given["validation_fraction"] or validation_rows):
+        raise ValueError(
+            "tune must be 'auto' or False without held-out rows, got True: set n_folds and "
+            "patience, validation_fraction or X_val"
+        )
 
 
 def _real(value: Any) -> bool:

@@ -12,43 +12,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dgtrees.learn.binning import bin_rows
-from dgtrees.learn.boosted_tree import BoostedTree, LinearTree
-from dgtrees.learn.boosting import Booster, BoostingRows, BoostingSettings
+from dgtrees.learn.boosted_tree import SumTree
+from dgtrees.learn.boosting import Booster
 from dgtrees.learn.boosting_choice import choose_settings
-from dgtrees.learn.boosting_losses import Loss, Quantile, weighted_quantile
+from dgtrees.learn.boosting_losses import Quantile, weighted_quantile
+from dgtrees.learn.boosting_rows import BoostingRows
+from dgtrees.learn.boosting_settings import BoostingSettings
 from dgtrees.learn.linear import PENALTIES, Linear, linear_models
-from dgtrees.learn.scaling import moments
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["BoostedSum", "deal_folds", "prepare_rows", "start_sum"]
-
-_EXTREME = 5.0
-"""Standardised values beyond are cut off where directions are learnt."""
+__all__ = ["BoostedSum", "deal_folds", "start_sum"]
 
 _TRIAL_ROWS = 1000
 """Held-out rows that a choice should rest on, where there are so many."""
 
 _FEWEST_FOR_PAIRS = 3
 """Parts from which on choices are judged by the mean of two sums."""
-
-
-def prepare_rows(
-    X: np.ndarray,
-    y: np.ndarray,
-    weight: np.ndarray,
-    train: np.ndarray,
-    loss: Loss,
-    signs: np.ndarray,
-) -> BoostingRows:
-    """Rows as boosters share them; bins and scales are learnt from the rows `train`."""
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    center, scale = moments(X[train], weight[train])
-    scale = np.where(scale > 0, scale, 1.0)
-    standard = np.clip((X - center) / scale, -_EXTREME, _EXTREME)
-    binned = bin_rows(X, train)
-    columns = np.ascontiguousarray(X.T)
-    return BoostingRows(X, columns, standard, center, scale, binned, y, weight, loss, signs)
 
 
 def deal_folds(y: np.ndarray, n_folds: int, by_class: bool, seed: int) -> np.ndarray:
@@ -125,7 +104,7 @@ class BoostedSum:
             for last in range(1, rounds + 1)
         ]
 
-    def kept_trees(self) -> list[BoostedTree | LinearTree]:
+    def kept_trees(self) -> list[SumTree]:
         """Trees up to every booster's best round, round by round."""
         rounds = max((booster.kept for booster in self.boosters), default=0)
         return [b.trees[i] for i in range(rounds) for b in self.boosters if i < b.kept]

@@ -9,7 +9,7 @@ import numpy as np
 
 from dgtrees.tree.oblique import ObliqueTree
 
-__all__ = ["BoostedTree", "LinearTree"]
+__all__ = ["BoostedTree", "LinearTree", "SumTree", "TunedTree"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +92,7 @@ class LinearTree:
 
     def finished(self, share: np.ndarray) -> ObliqueTree:
         """As of `BoostedTree`."""
-        slopes = self.tree.leaf_weights
-        assert slopes is not None
-        return self.tree.with_leaves(self.tree.leaf_values @ share.T, share @ slopes)
+        return _shared(self.tree, share)
 
     @property
     def importance(self) -> np.ndarray:
@@ -102,3 +100,36 @@ class LinearTree:
         slopes = self.tree.leaf_weights
         assert slopes is not None
         return np.asarray(self.rows @ np.square(slopes * self.scale).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class TunedTree:
+    """A tree of the sum after all of its trees were tuned together.
+
+    Parameters
+    ----------
+    tree : ObliqueTree
+        On rows as they are.
+    rows : ndarray of shape (leaves,)
+        Weight of the rows of every leaf.
+    importance : ndarray of shape (d,)
+        Of the tree as it was grown.
+    """
+
+    tree: ObliqueTree
+    rows: np.ndarray
+    importance: np.ndarray
+
+    def finished(self, share: np.ndarray) -> ObliqueTree:
+        """As of `BoostedTree`."""
+        return _shared(self.tree, share)
+
+
+SumTree = BoostedTree | LinearTree | TunedTree
+"""What a sum may have."""
+
+
+def _shared(tree: ObliqueTree, share: np.ndarray) -> ObliqueTree:
+    """A tree with leaves times `share` (outputs of the model, outputs here)."""
+    slopes = None if tree.leaf_weights is None else share @ tree.leaf_weights
+    return tree.with_leaves(tree.leaf_values @ share.T, slopes)

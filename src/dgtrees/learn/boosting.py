@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from copy import copy
 
 import numpy as np
 
 from dgtrees.learn._histograms import layout, pack
 from dgtrees.learn._leafwise import add_by_leaf, grow, sum_by_leaf
 from dgtrees.learn._scan import ONE, WIDTH
-from dgtrees.learn.binning import BinnedRows
-from dgtrees.learn.boosted_tree import BoostedTree, LinearTree
-from dgtrees.learn.boosting_losses import Loss
+from dgtrees.learn.boosted_tree import BoostedTree, LinearTree, SumTree
+from dgtrees.learn.boosting_rows import BoostingRows
+from dgtrees.learn.boosting_settings import BoostingSettings
 from dgtrees.learn.directions import DIRECTION_BINS, Projections
 from dgtrees.learn.linear import Linear
 from dgtrees.learn.linear_tree import LINEAR_ROWS, LINEAR_SHARE, grow_linear, growth_of
 from dgtrees.tree.leaf import leaf_outputs
 
-__all__ = ["LEAVES", "Booster", "BoostingRows", "BoostingSettings"]
-
-LEAVES = "constant", "linear", "mixed"
-"""What trees of a sum have; of mixed ones, every second has linear leaves."""
+__all__ = ["Booster"]
 
 _DIRECTIONS = 8
 _RENEW_EVERY = 5
@@ -29,95 +26,6 @@ _RENEW_EVERY = 5
 
 _EXACT_OUTPUTS, _SKETCH = 5, 4
 """Up to so many outputs choose splits together; more are mixed at random, into so many."""
-
-
-@dataclass(frozen=True)
-class BoostingSettings:
-    """How a sum of trees is grown.
-
-    Parameters
-    ----------
-    rounds : int
-        Most trees.
-    learning_rate : float
-        Share of every step that is taken.
-    max_leaves, least_rows : int
-        Most leaves of a tree, and fewest rows of a leaf.
-    ridge : float
-        Added to the curvature of every leaf.
-    row_share, column_share : float
-        Share of the rows, and of the columns and directions, drawn for every tree.
-    oblique : bool
-        Whether nodes may be oblique.
-    linear : bool
-        Whether the sum starts from a linear model.
-    leaf : str
-        One of `LEAVES`.
-    varied : bool
-        Whether every second of the sums whose mean is the model differs from this: it starts from
-        a linear model, and every second tree of it has linear leaves.
-    patience : int or None
-        Rounds without a lower held-out loss that end training; None never does.
-    """
-
-    rounds: int = 1000
-    learning_rate: float = 0.1
-    max_leaves: int = 31
-    least_rows: int = 20
-    ridge: float = 1.0
-    row_share: float = 1.0
-    column_share: float = 1.0
-    oblique: bool = True
-    linear: bool = False
-    leaf: str = "constant"
-    patience: int | None = 25
-    varied: bool = False
-
-    def of_sum(self, number: int) -> BoostingSettings:
-        """Of one of the sums whose mean is the model."""
-        if self.varied and number % 2:
-            return replace(self, linear=True, leaf="mixed", varied=False)
-        return replace(self, varied=False)
-
-
-@dataclass(frozen=True, eq=False)
-class BoostingRows:
-    """All rows, training and held-out ones, as every sum of trees shares them.
-
-    Parameters
-    ----------
-    X, standard : float64 ndarray of shape (rows, d)
-        As trees get them; and standardised, without extreme values.
-    columns : float64 ndarray of shape (d, rows)
-        As trees get them, column by column.
-    center, scale : ndarray of shape (d,)
-    binned : BinnedRows
-    y : ndarray of shape (rows, outputs)
-    weight : ndarray of shape (rows,)
-    loss : Loss
-    signs : int8 ndarray of shape (d,)
-        1 or -1 for columns that outputs may only rise or fall with.
-    """
-
-    X: np.ndarray
-    columns: np.ndarray
-    standard: np.ndarray
-    center: np.ndarray
-    scale: np.ndarray
-    binned: BinnedRows
-    y: np.ndarray
-    weight: np.ndarray
-    loss: Loss
-    signs: np.ndarray
-
-    def unclipped(self, which: np.ndarray | slice) -> np.ndarray:
-        """Some rows, standardised."""
-        return np.asarray((self.X[which] - self.center) / self.scale)
-
-    @property
-    def free(self) -> np.ndarray:
-        """Columns that outputs may depend on in any way."""
-        return np.flatnonzero(self.signs == 0)
 
 
 class Booster:
@@ -156,13 +64,11 @@ class Booster:
         self._y, self._weight = rows.y[order], rows.weight[order]
         self._weighs = bool((self._weight != 1.0).any())
         self.start = rows.loss.start(rows.y[train], rows.weight[train])
-        self.scores = np.tile(self.start, (len(order), 1))
-        if line is not None:
-            self.scores[:] = line.predict(rows.unclipped(order))
-        self.trees: list[BoostedTree | LinearTree] = []
+        self.scores = self.start_scores(rows.unclipped(order))
+        self.trees: list[SumTree] = []
         self.held_losses = self._held_losses()
         self.held_scores = self.scores[len(train) :].copy()
-        self.kept, self.losses = 0, [self._mean(self.held_losses)]
+        self.kept, self.losses = 0, [self._mean_held(self.held_losses)]
         self._rng, self._order = np.random.default_rng(seed), order
         self._prepare(order)
 
@@ -191,6 +97,25 @@ class Booster:
         """Lowest mean loss of held-out rows."""
         return self.losses[self.kept]
 
+    def start_scores(self, X: np.ndarray) -> np.ndarray:
+        """Scores of standardised rows before the first tree, (rows, outputs)."""
+        if self.line is None:
+            return np.tile(self.start, (len(X), 1))
+        return self.line.predict(X)
+
+    def mean_held_loss(self, scores: np.ndarray) -> float:
+        """Mean loss of held-out rows that had these scores."""
+        return self._mean_held(self.rows.loss.values(scores, self.rows.y[self.held]))
+
+    def with_trees(self, trees: Sequence[SumTree], scores: np.ndarray) -> Booster:
+        """This sum with other trees and scores in place of those of its best round."""
+        other = copy(self)
+        other.trees, other.scores, other.kept = list(trees), scores, len(trees)
+        other.held_losses = other._held_losses()
+        other.held_scores = scores[len(self.train) :].copy()
+        other.losses = [*self.losses[: self.kept], self._mean_held(other.held_losses)]
+        return other
+
     def run(self, rounds: int, after_round: Callable[[], None] | None = None) -> Booster:
         """Add trees, up to so many, until held-out rows get no better."""
         patience = self.settings.patience
@@ -199,7 +124,7 @@ class Booster:
                 break
             self._add_tree()
             losses = self._held_losses()
-            self.losses.append(self._mean(losses))
+            self.losses.append(self._mean_held(losses))
             if not len(self.held) or self.losses[-1] < self.best_loss:
                 self.kept, self.held_losses = len(self.trees), losses
                 self.held_scores[:] = self.scores[len(self.train) :]
@@ -212,7 +137,7 @@ class Booster:
         n = len(self.train)
         return self.rows.loss.values(self.scores[n:], self._y[n:])
 
-    def _mean(self, losses: np.ndarray) -> float:
+    def _mean_held(self, losses: np.ndarray) -> float:
         if not len(self.held):
             return 0.0
         weight = self._weight[len(self.train) :]

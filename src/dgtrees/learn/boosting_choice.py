@@ -8,7 +8,8 @@ from itertools import chain
 
 import numpy as np
 
-from dgtrees.learn.boosting import Booster, BoostingSettings
+from dgtrees.learn.boosting import Booster
+from dgtrees.learn.boosting_settings import BoostingSettings
 
 __all__ = ["CHOICES", "choose_settings"]
 
