@@ -131,7 +131,8 @@ def find(store, slot, z):
     store.searches[0] += 1
     found, search = 0, store.searches[0]
     # Four answers at a time: none waits for the sum, or for the memory, of another.
-    waiting, first, second, third = 0, 0, 0, 0
+    waiting = 0
+    first = second = third = np.intp(0)
     for tree in range(store.fill.shape[1]):
         leaf = _route(store, slot, tree, z, 0)
         for m in range(store.fill[slot, tree, leaf]):
