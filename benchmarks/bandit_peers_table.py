@@ -1,6 +1,6 @@
 """The table of docs/bandits.md from the records of `benchmarks.bandit_peers`, and its sums.
 
-Of bayesianbandits there are few records; the page has them in its text.
+Of bayesianbandits there are records of three data sets; the page has them in its text.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dgtrees.bandit.learner import Learner
+from dgtrees.bandit.mixed_growth import with_room
 from dgtrees.bandit.mixed_learner import MixedLearner
 from dgtrees.bandit.mixed_policy import MixedPolicy
 from dgtrees.bandit.simulation import simulate
@@ -40,6 +41,23 @@ def _learn_stack(table, known, action, reward):
 def _same(first: MixedLearner, second: MixedLearner) -> bool:
     a, b = first.pack()[1], second.pack()[1]
     return a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
+
+
+@pytest.mark.parametrize("making", [False, True])
+def test_more_room_keeps_what_is_in_use(making):
+    """Of two slots only the one in use, unless a successor is in the making."""
+    learner = _taught(900)[0]
+    while bool(learner._state.counts[Counts.STAGE]) != making:
+        x = np.zeros(5)
+        learner.learn(x, *learner.decide(x, _everything(3))[:1], 1.0, 1.0)
+    old = learner.pack()[1]
+    learner._state = with_room(learner._state, 8192)
+    new = learner.pack()[1]
+    assert old.keys() == new.keys()
+    # The next place is that after the last where the log is full.
+    for name in old.keys() - {"sizes", "near.counters"}:
+        np.testing.assert_array_equal(new[name], old[name], err_msg=name)
+    np.testing.assert_array_equal(new["near.counters"][:, 0], old["near.counters"][:, 0])
 
 
 def test_it_is_a_learner_and_learns():

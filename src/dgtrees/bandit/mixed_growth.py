@@ -49,7 +49,8 @@ def _copy_neighbours(new: Neighbours, state: Mixed) -> None:
             getattr(new, name)[slot, :, :nodes] = getattr(old, name)[slot, :, :nodes]
         new.homes[slot, :, :kept] = old.homes[slot, :, :kept]
         new.counters[slot], new.grown[slot] = old.counters[slot], old.grown[slot]
-    new.searches[:] = old.searches
+    for name in ("nearest", "distances", "searches"):  # a row that was scored may be learnt next
+        getattr(new, name)[:] = getattr(old, name)
 
 
 def _copy_into(new: Any, old: Any) -> None:

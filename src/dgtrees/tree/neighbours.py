@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dgtrees.tree.compiled import njit
-from dgtrees.tree.dot import dot_at
+from dgtrees.tree.dot import dot_at, four_dots
 from dgtrees.tree.random_numbers import draw_uniform
 
 __all__ = [
@@ -126,20 +126,50 @@ def _distance(store, slot, i, z, place, norm):
 @njit(nogil=True)
 def find(store, slot, z):
     """Bring the nearest answers of a row to `store.nearest`, from near to far; how many."""
-    columns = store.rows.shape[2]
+    columns, base = store.rows.shape[2], slot * store.rows.shape[1]
     norm = dot_at(z, 0, z, 0, columns)
     store.searches[0] += 1
     found, search = 0, store.searches[0]
+    # Four answers at a time: none waits for the sum, or for the memory, of another.
+    waiting = 0
+    first = second = third = np.intp(0)
     for tree in range(store.fill.shape[1]):
         leaf = _route(store, slot, tree, z, 0)
         for m in range(store.fill[slot, tree, leaf]):
-            i = store.members[slot, tree, leaf, m]
+            i = np.intp(store.members[slot, tree, leaf, m])
             if store.met[i] == search:  # in the leaf of another tree
                 continue
             store.met[i] = search
-            s = _distance(store, slot, i, z, 0, norm)
-            if found < store.nearest.shape[0] or s < store.distances[-1]:
-                found = _keep(store, i, s, found)
+            waiting += 1
+            if waiting < 4:
+                first, second, third = second, third, i
+                continue
+            waiting = 0
+            starts = (
+                (base + first) * columns,
+                (base + second) * columns,
+                (base + third) * columns,
+                (base + i) * columns,
+            )
+            along = four_dots(store.rows, starts, z, (0, 0, 0, 0), columns)
+            found = _meet(store, slot, first, along[0], norm, found)
+            found = _meet(store, slot, second, along[1], norm, found)
+            found = _meet(store, slot, third, along[2], norm, found)
+            found = _meet(store, slot, i, along[3], norm, found)
+    for _ in range(waiting):
+        i = third if waiting == 1 else second if waiting == 2 else first
+        along_one = dot_at(store.rows, (base + i) * columns, z, 0, columns)
+        found = _meet(store, slot, i, along_one, norm, found)
+        waiting -= 1
+    return found
+
+
+@njit(nogil=True)
+def _meet(store, slot, i, along, norm, found):
+    """Keep an answer if it is among the nearest, by its dot product with the row; how many."""
+    s = max(store.norms[slot, i] + norm - 2.0 * along, 0.0)
+    if found < store.nearest.shape[0] or s < store.distances[-1]:
+        found = _keep(store, i, s, found)
     return found
 
 
