@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dgtrees.learn.bag_average import beside, fit_average, missing_top
+from dgtrees.learn.bag_choice import BagChoice
 from dgtrees.learn.bag_members import fit_bags
 from dgtrees.learn.bag_score import BagTable
 from dgtrees.learn.bag_tree import BagPlan, fit_plan
@@ -61,3 +62,15 @@ def test_several_trees_share_half_of_a_linear_score():
     assert one.trees[0].n_leaves == 1
     if one.choice.averaged > 1:
         assert f"averaged with {one.choice.averaged - 1} like it" in str(one.choice)
+
+
+def test_one_tree_sees_distances_only_if_its_plan_has_them(monkeypatch):
+    table = table_of()
+    near, far = BagPlan("sum", None, 4), BagPlan("sum", 0.1, 4, True)
+    told = BagChoice({near: [0.1], far: [0.1]}, near)
+    monkeypatch.setattr("dgtrees.learn.bag_members.choose_bag_plan", lambda *given: told)
+    plain = np.ones(table.X.shape[1], dtype=bool)
+    one = fit_bags(table.X, table.bags, table.label, plain, poolings=("sum",))
+    assert one.center is None and one.trees[0].n_features == table.X.shape[1]
+    two = fit_bags(table.X, table.bags, table.label, plain, n_trees=2, poolings=("sum",))
+    assert two.center is not None

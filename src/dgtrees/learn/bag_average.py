@@ -34,15 +34,20 @@ def fit_average(tables: dict[bool, BagTable], shares: dict[BagPlan, float]) -> O
     counts: list[float] = []
     pooling = next(iter(shares)).pooling
     for side in sorted({plan.distances for plan in shares}):
-        own = {plan.penalty: share for plan, share in shares.items() if plan.distances == side}
+        own = {
+            plan.penalty: share
+            for plan, share in shares.items()
+            if plan.penalty is not None and plan.distances == side
+        }
         path = [BagPlan(pooling, p, 1, side) for p in sorted({*PENALTIES, *own}, reverse=True)]
         path = path[: 1 + max(i for i, plan in enumerate(path) if plan.penalty in own)]
         for plan, tree in zip(path, fit_path(tables[side], path), strict=True):
-            if plan.penalty in own:
+            if plan.penalty is not None and plan.penalty in own:
                 parts.append(tree)
                 counts.append(own[plan.penalty])
-    slopes = np.tensordot(counts, [tree.leaf_weights for tree in parts], axes=1)
-    values = np.tensordot(counts, [tree.leaf_values for tree in parts], axes=1)
+    weigh = np.array(counts)
+    slopes = np.tensordot(weigh, np.array([tree.leaf_weights for tree in parts]), axes=1)
+    values = np.tensordot(weigh, np.array([tree.leaf_values for tree in parts]), axes=1)
     average = parts[0].with_leaves(values, slopes)
     return moved(average, missing_top(parts, counts, tables[True in tables], pooling))
 
@@ -66,7 +71,7 @@ def missing_top(
     """What bags score less, in the mean, by the average of the parts than in theirs."""
     scores = np.array([tree.predict(table.X)[:, 1] for tree in parts])
     own = [table.bags.pool(one, pooling).mean() for one in scores]
-    pooled = table.bags.pool(np.tensordot(counts, scores, axes=1), pooling)
+    pooled = table.bags.pool(np.tensordot(np.array(counts), scores, axes=1), pooling)
     return float(np.dot(counts, own) - pooled.mean())
 
 

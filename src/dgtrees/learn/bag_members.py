@@ -89,9 +89,9 @@ def fit_bags(
         choice = choose_bag_plan(sides, poolings, leaf, max_leaves, seed)
         many = LEAVES if max_leaves is None else min(LEAVES, max_leaves)
         mixed = n_trees > 1 and leaf == "auto" and many > 1 and bool(choice.losses)
-        members = _Members(sides, choice, plain, seed, many if mixed else 1)
+        members = _Members(sides, choice, plain, n_trees, many if mixed else 1, seed)
         far, table = members.far, members.table
-        trees = [standards[far].without_constants(tree) for tree in members.fit(n_trees)]
+        trees = [standards[far].without_constants(tree) for tree in members.fit()]
         importance = np.sum([_importance(tree, table) for tree in trees], axis=0)
     return FittedBags(
         tuple(standards[far].unscale(tree) for tree in trees),
@@ -131,21 +131,30 @@ class _Members:
     """
 
     def __init__(
-        self, sides: Sides, choice: BagChoice, plain: np.ndarray, seed: int, leaves: int
+        self,
+        sides: Sides,
+        choice: BagChoice,
+        plain: np.ndarray,
+        n_trees: int,
+        leaves: int,
+        seed: int,
     ) -> None:
-        self.choice, self.plain, self.seed, self.leaves = choice, plain, seed, leaves
+        self.choice, self.plain, self.n_trees = choice, plain, n_trees
+        self.leaves, self.seed = leaves, seed
         self.pooling, self.linear = choice.plan.pooling, choice.plan.max_leaves == 1
-        self.shares = choice.shares(len(sides[False].label))
+        several = self.linear or n_trees > 1
+        self.shares = choice.shares(len(sides[False].label)) if several else {choice.plan: 1.0}
         trees_far = self.linear and leaves > 1 and True in sides
         self.far = trees_far or any(plan.distances for plan in self.shares)
         self.table = sides[self.far]
 
-    def fit(self, n_trees: int) -> list[ObliqueTree]:
+    def fit(self) -> list[ObliqueTree]:
         """One tree or several."""
+        n_trees = self.n_trees
         if not self.linear and n_trees == 1:
             return [fit_plan(self.table, self.choice.plan, self.seed)]
         if not self.linear or (n_trees > 1 and self.leaves == 1):
-            trees = [self._member(plan, i) for i, plan in enumerate(self._drawn(n_trees))]
+            trees = [self._member(plan, i) for i, plan in enumerate(self._drawn())]
             counts = [1.0 / n_trees] * n_trees
             up = missing_top(trees, counts, self.table, self.pooling)
             return [moved(tree, up) for tree in trees]
@@ -159,10 +168,10 @@ class _Members:
         trees = [self._member(plan, number) for number in range(n_trees)]
         return beside(line, trees, self.table, self.pooling)
 
-    def _drawn(self, n_trees: int) -> list[BagPlan]:
+    def _drawn(self) -> list[BagPlan]:
         """Plans drawn by their shares."""
         random = np.random.default_rng([self.seed, 17])
-        drawn = random.choice(len(self.shares), n_trees, p=list(self.shares.values()))
+        drawn = random.choice(len(self.shares), self.n_trees, p=list(self.shares.values()))
         return [list(self.shares)[i] for i in drawn]
 
     def _member(self, plan: BagPlan, number: int) -> ObliqueTree:
