@@ -212,6 +212,15 @@ def test_trees_are_tuned_together_where_held_out_rows_say_so():
     assert not few.tuned_  # there are too few rows to hold any out
 
 
+def test_leaves_are_not_tuned_where_there_are_too_many_rows(monkeypatch):
+    X, y = DIABETES
+    given = {"n_estimators": 10, "learning_rate": 0.03, "random_state": 0}
+    assert DGTBoostingRegressor(**given).fit(X, y).tuned_
+    monkeypatch.setattr("dgtrees.estimators.boosting_base._MOST_TUNED_ROWS", len(X) - 1)
+    assert not DGTBoostingRegressor(**given).fit(X, y).tuned_
+    assert DGTBoostingRegressor(**given, tune=True).fit(X, y).tuned_
+
+
 def test_warm_starts_go_on_from_trees_that_are_not_tuned():
     X, y = DIABETES
     given = {"tune": True, "learning_rate": 0.03, "random_state": 0}

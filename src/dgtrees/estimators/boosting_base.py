@@ -22,7 +22,7 @@ from dgtrees.estimators.monotonic import column_signs
 from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.learn.boosted_sum import BoostedSum, deal_folds, start_sum
 from dgtrees.learn.boosting_losses import Loss
-from dgtrees.learn.boosting_rows import BoostingRows, prepare_rows
+from dgtrees.learn.boosting_rows import prepare_rows
 from dgtrees.learn.boosting_settings import BoostingSettings
 from dgtrees.learn.boosting_tuning import TUNE_LEAVES, TUNE_NODES, TuningSettings, tuned_sum
 from dgtrees.learn.threads import one_thread
@@ -147,8 +147,7 @@ class BoostingEstimator(ModelEstimator):
         with progress_bar(bool(self.verbose), type(self).__name__, "round") as bars:
             self._sum.run(self._rounds(len(train.X)), threads, bars[0] if bars else None)
         made = self._sum
-        tuning = self._tuning(made.rows, len(train.X))
-        if tuning is not None and made.held_loss() is not None:
+        for tuning in self._tunings(made, len(train.X)):
             with progress_bar(bool(self.verbose), "tuning", "epoch") as bars:
                 made = tuned_sum(made, tuning, seed, threads, bars[0] if bars else None)
         self.tuned_ = made is not self._sum
@@ -215,12 +214,12 @@ class BoostingEstimator(ModelEstimator):
             patience=self.patience if held_out else None,
         )
 
-    def _tuning(self, rows: BoostingRows, count: int) -> TuningSettings | None:
-        """How grown trees are tuned together; None where they are not."""
-        if self.tune == "auto":
-            few = count <= _MOST_TUNED_ROWS and not rows.signs.any()
-            return TUNE_LEAVES if few else None
-        return TUNE_NODES if self.tune else None
+    def _tunings(self, made: BoostedSum, rows: int) -> list[TuningSettings]:
+        """How the grown trees are tuned together, one after the other."""
+        if not self.tune or made.held_loss() is None or made.rows.signs.any():
+            return []
+        leaves = [TUNE_LEAVES] if rows <= _MOST_TUNED_ROWS else []
+        return leaves if self.tune == "auto" else [*leaves, TUNE_NODES]
 
     def _rounds(self, rows: int) -> int:
         held_out = len(self._sum.boosters[0].held) > 0
