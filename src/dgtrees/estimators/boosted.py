@@ -42,8 +42,8 @@ class DGTBoostingClassifier(ClassTarget, BoostingEstimator):
     tune : bool or "auto", default "auto"
         Whether all trees of a sum are tuned together by the gradient once they are grown; held-out
         rows say for how long, and whether that is kept (`tuned_`). "auto" moves the values of
-        leaves, up to 50,000 rows; True moves boundaries afterwards, which takes several times as
-        long as growing the trees. Trees with `monotonic` columns are not tuned.
+        leaves, up to 50,000 rows; True tries to move boundaries too, which takes several times
+        as long as growing the trees. Trees with `monotonic` columns are not tuned.
     n_folds : int or None, default 4
         The model is the mean of so many sums of trees. Each is grown on all folds but one, which
         says when to stop. None grows one sum of `n_estimators` rounds on all rows.

@@ -146,10 +146,12 @@ class BoostingEstimator(ModelEstimator):
         threads = effective_n_jobs(self.n_jobs)
         with progress_bar(bool(self.verbose), type(self).__name__, "round") as bars:
             self._sum.run(self._rounds(len(train.X)), threads, bars[0] if bars else None)
-        made = self._sum
-        for tuning in self._tunings(made, len(train.X)):
+        found = [self._sum]
+        for tuning in self._tunings(self._sum, len(train.X)):
             with progress_bar(bool(self.verbose), "tuning", "epoch") as bars:
-                made = tuned_sum(made, tuning, seed, threads, bars[0] if bars else None)
+                report = bars[0] if bars else None
+                found.append(tuned_sum(self._sum, tuning, seed, threads, report))
+        made = min(found, key=lambda each: each.held_loss() or 0.0)
         self.tuned_ = made is not self._sum
         self._deliver(made, counted)
 
@@ -215,7 +217,7 @@ class BoostingEstimator(ModelEstimator):
         )
 
     def _tunings(self, made: BoostedSum, rows: int) -> list[TuningSettings]:
-        """How the grown trees are tuned together, one after the other."""
+        """In which ways the grown trees are tuned together; the best of them is kept."""
         if not self.tune or made.held_loss() is None or made.rows.signs.any():
             return []
         leaves = [TUNE_LEAVES] if rows <= _MOST_TUNED_ROWS else []
