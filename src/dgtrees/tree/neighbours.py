@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dgtrees.tree.compiled import njit
-from dgtrees.tree.dot import dot_at, four_dots
+from dgtrees.tree.dot import dot_at, dots_at
 from dgtrees.tree.random_numbers import draw_uniform
 
 __all__ = [
@@ -151,7 +151,7 @@ def find(store, slot, z):
                 (base + third) * columns,
                 (base + i) * columns,
             )
-            along = four_dots(store.rows, starts, z, (0, 0, 0, 0), columns)
+            along = dots_at(store.rows, starts, z, (0, 0, 0, 0), columns)
             found = _meet(store, slot, first, along[0], norm, found)
             found = _meet(store, slot, second, along[1], norm, found)
             found = _meet(store, slot, third, along[2], norm, found)
