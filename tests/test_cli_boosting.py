@@ -60,3 +60,16 @@ def test_options_of_other_models_are_refused(tmp_path, capsys):
     assert run(["fit", str(table), *given]) != 0
     said = capsys.readouterr().err
     assert "--boost is no forest" in said and "--max-depth is for trees" in said
+
+
+def test_tuning_is_passed_on_to_boosting_and_refused_elsewhere(tmp_path, monkeypatch, capsys):
+    table, told = tmp_path / "rows.csv", []
+    load_iris(as_frame=True).frame.to_csv(table, index=False)
+    monkeypatch.setattr(
+        "dgtrees.cli.fit.fit_whole", lambda job: told.append(job.parameters) or 1 / 0
+    )
+    for given in (["--tune"], ["--no-tune"], []):
+        fit(table, "--target", "target", "--boost", *given)
+    assert [parameters["tune"] for parameters in told] == [True, False, "auto"]
+    assert run(["fit", str(table), "--target", "target", "--no-tune"]) != 0
+    assert "--tune and --no-tune are for --boost" in capsys.readouterr().err

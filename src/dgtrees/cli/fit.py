@@ -72,6 +72,14 @@ def fit(
     boost: Annotated[
         bool, typer.Option("--boost", help="Train a boosted sum of small trees, not one tree.")
     ] = False,
+    tune: Annotated[
+        bool | None,
+        typer.Option(
+            "--tune/--no-tune",
+            help="Of --boost: tune boundaries as well as leaves of all trees together, which takes "
+            "2 to 10 times as long; or nothing. If unset, leaves of up to 50,000 rows.",
+        ),
+    ] = None,
     jobs: o.Jobs = None,
     backend: o.Backend = "loky",
     weight: o.Weight = None,
@@ -143,6 +151,10 @@ def fit(
         max_columns is None or not (boost or forest),
         "--max-columns is for one tree: leave it out, or leave out --boost, --forest and --trees",
     )
+    problems.require(
+        tune is None or boost,
+        "--tune and --no-tune are for --boost: leave them out, or add --boost",
+    )
     if boost:
         problems.require(not forest, "--boost is no forest: leave out --trees and --forest")
         problems.require(
@@ -151,7 +163,7 @@ def fit(
         )
         problems.require(backend == "loky", "--backend is for forests: leave it out with --boost")
         parameters = boosting_parameters(parameters, problems)
-        parameters |= {"n_jobs": jobs}
+        parameters |= {"n_jobs": jobs, "tune": "auto" if tune is None else tune}
         if max_leaves is not None:
             parameters["max_leaves"] = max_leaves
     elif forest:
@@ -220,7 +232,7 @@ def fit(
         "seconds": round(seconds, 2),
         **({} if beside is None else {"beside": beside}),
     }
-    report(result, _summary(result), as_json=json, quiet=quiet, clear=output != "-")
+    report(result, _summary(result, model), as_json=json, quiet=quiet, clear=output != "-")
 
 
 def _size(model: Any) -> dict[str, int]:
@@ -235,14 +247,13 @@ def _size(model: Any) -> dict[str, int]:
     }
 
 
-def _summary(result: dict[str, Any]) -> str:
+def _summary(result: dict[str, Any], model: Any) -> str:
     what = f"{result['classes']} classes" if result["classes"] else "regression"
     lines = [
         f"learnt from {result['rows']:,} rows, {result['features']} columns, {what}, in "
         f"{result['seconds']:.1f} s",
         *([f"chosen on {_judges(result)} rows: {result['chosen']}"] if "chosen" in result else []),
-        f"{_kind(result)} of depth {result['depth']} with {_leaves(result['leaves'])}: "
-        f"{result['model']}",
+        f"{_shape(result, model)}: {result['model']}",
     ]
     names = ("accuracy", "rmse", "log-loss", "r2")
     for where, name in product(("validation", "out of bag", "held-out"), names):
@@ -260,10 +271,11 @@ def _judges(result: dict[str, Any]) -> str:
     return "out-of-bag" if "trees" in result else "held-out"
 
 
-def _leaves(count: int) -> str:
-    return "one leaf" if count == 1 else f"{count:,} leaves"
+def _shape(result: dict[str, Any], model: Any) -> str:
+    if "trees" not in result and result["leaves"] == 1:
+        from dgtrees.model.summary import one_leaf
 
-
-def _kind(result: dict[str, Any]) -> str:
-    what = "a boosted sum" if "rounds" in result else "a forest"
-    return f"{what} of {result['trees']} trees" if "trees" in result else "a tree"
+        return f"a tree of one leaf, which asks nothing: {one_leaf(model.model_)}"
+    sum_of = "a boosted sum" if "rounds" in result else "a forest"
+    kind = f"{sum_of} of {result['trees']} trees" if "trees" in result else "a tree"
+    return f"{kind} of depth {result['depth']} with {result['leaves']:,} leaves"

@@ -60,6 +60,7 @@ def show(
     elif not quiet:
         say(_heading(fitted, model, name) + "\n")
         own: dict[str, Any] = {"bent": fitted.bent, "leaf_words": fitted.leaf_words()}
+        own["typical"] = fitted.typical
         say(tree_text(shown, max_depth=depth, max_weights=weights, **own, **look))
     if png is not None:
         thing, said = (fitted, {}) if fitted.alone else (shown, look)

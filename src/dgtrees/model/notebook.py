@@ -24,9 +24,10 @@ def model_html(model: Model) -> str:
     """A model's summary and, of one tree, its upper levels: drawn, or rules without matplotlib."""
     title, *more = (escape(line) for line in summary_lines(model))
     text = f"<p><b>{title}</b><br>{'<br>'.join(more)}</p>"
-    if not model.alone or not model.forest.trees[0].n_nodes:
+    if not model.alone:
         return text
-    return text + (_picture(model) or f"<pre>{escape(export_text(model, max_depth=_DEPTH))}</pre>")
+    drawn = _picture(model) if model.forest.trees[0].n_nodes else None  # one leaf is all text
+    return text + (drawn or f"<pre>{escape(export_text(model, max_depth=_DEPTH))}</pre>")
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import softmax
 
 from dgtrees.tables.encoding import Column
+from dgtrees.tree.leaf import outputs_at
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = [
@@ -23,6 +24,9 @@ __all__ = [
     "tree_text",
 ]
 
+_MOST_FUNCTIONS = 4
+"""Functions of a linear leaf that are shown."""
+
 
 def tree_text(
     tree: ObliqueTree,
@@ -36,8 +40,13 @@ def tree_text(
     max_depth: int | None = None,
     bent: Mapping[int, Column] | None = None,
     leaf_words: Sequence[str] | None = None,
+    typical: np.ndarray | None = None,
 ) -> str:
     """The tree as indented rules, the largest weights of every split first.
+
+    Linear leaves show their function. Classes have one for each, or, of two classes, one for the
+    log-odds of the second; the leaf then says what a typical row is told there. A function that all
+    leaves share, up to a constant, is shown once, below the rules.
 
     Parameters
     ----------
@@ -56,6 +65,8 @@ def tree_text(
         Features that are bent (`Model.bent`): what such a one decides alone is shown in its units.
     leaf_words : sequence of str, optional
         What to show for every leaf (`Model.leaf_words`) in place of what it holds.
+    typical : ndarray of shape (d,), optional
+        A typical encoded row (`Model.typical`), which linear leaves are shown at; 0 without it.
 
     Examples
     --------
@@ -68,15 +79,27 @@ def tree_text(
     feature_names = None if feature_names is None else [on_one_line(n) for n in feature_names]
     class_names = None if class_names is None else [on_one_line(n) for n in class_names]
     lines: list[str] = []
+    sloped = tree.linear and leaf_words is None
+    shared = sloped and _one_slope(tree)
+    one_number = sloped and not shared and class_names is None and tree.n_outputs == 1
+    where = " for a typical row" if typical is not None else " at x = 0"
+    functions = feature_names, class_names, max_weights, digits, feature_scale
 
     def write(child: int, indent: str, label: str) -> None:
         if child < 0:
             rows = "" if leaf_rows is None else f"  ({_rows(leaf_rows[~child])})"
+            below: list[str] = []
             if leaf_words is not None:
                 leaf = leaf_words[~child]
+            elif one_number:
+                leaf = _functions(tree, ~child, *functions)[0].removeprefix("value: ")
             else:
-                leaf = describe_leaf(tree, ~child, class_names, digits)
+                leaf = describe_leaf(tree, ~child, class_names, digits, typical)
+                if sloped and not shared:
+                    leaf += where
+                    below = _functions(tree, ~child, *functions)
             lines.append(f"{indent}{label}{leaf}{rows}")
+            lines.extend(f"{indent}       {line}" for line in below)
             return
         if max_depth is not None and len(indent) // 2 >= max_depth:
             lines.append(f"{indent}{label}... {count_leaves(tree, child)} leaves below")
@@ -88,6 +111,15 @@ def tree_text(
         write(int(tree.right[child]), indent + "  ", "yes: ")
 
     write(0 if tree.n_nodes else ~0, "", "")
+    if shared:
+        place = "a typical row" if typical is not None else "x = 0"
+        lines += [
+            "",
+            f"Leaves show their answers for {place}. Their scores are a constant of their own plus:"
+            if class_names is not None
+            else f"Leaves show their values for {place}. These are a constant of their own plus:",
+        ]
+        lines += [f"  {line}" for line in _functions(tree, 0, *functions, constant=False)]
     return "\n".join(lines)
 
 
@@ -178,16 +210,54 @@ def _rows(rows: float) -> str:
 
 
 def describe_leaf(
-    tree: ObliqueTree, leaf: int, class_names: Sequence[str] | None = None, digits: int = 3
+    tree: ObliqueTree,
+    leaf: int,
+    class_names: Sequence[str] | None = None,
+    digits: int = 3,
+    row: np.ndarray | None = None,
 ) -> str:
-    """What a leaf predicts: likeliest classes with probabilities, or values."""
-    scores = tree.leaf_values[leaf]
-    slope = " + linear" if tree.linear else ""
+    """What a leaf predicts, at a row if it is linear: likeliest classes with shares, or values."""
+    scores = outputs_at(tree, row)[leaf]
     if class_names is None:
-        return ", ".join(short_number(value, digits) for value in scores) + slope
+        return ", ".join(short_number(value, digits) for value in scores)
     shares = softmax(scores)
     likeliest = [k for k in np.argsort(-shares, kind="stable")[:3] if shares[k] >= 0.01]
-    return ", ".join(f"{class_names[k]} {shares[k]:.0%}" for k in likeliest) + slope
+    return ", ".join(f"{class_names[k]} {shares[k]:.0%}" for k in likeliest)
+
+
+def _one_slope(tree: ObliqueTree) -> bool:
+    """Whether several leaves differ by a constant only."""
+    slopes = tree.leaf_weights
+    return slopes is not None and len(slopes) > 1 and bool((slopes == slopes[0]).all())
+
+
+def _functions(
+    tree: ObliqueTree,
+    leaf: int,
+    names: Sequence[str] | None,
+    classes: Sequence[str] | None,
+    max_weights: int,
+    digits: int,
+    feature_scale: Sequence[float] | np.ndarray | None,
+    constant: bool = True,
+) -> list[str]:
+    """Functions of a linear leaf, a line each and a few lines at most; of two classes one."""
+    assert tree.leaf_weights is not None  # the leaf is linear
+    slopes, constants = tree.leaf_weights[leaf], tree.leaf_values[leaf]
+    if classes is None:
+        called = ["value"] if len(slopes) == 1 else [f"value {k}" for k in range(len(slopes))]
+    elif len(classes) == 2:
+        slopes, constants = slopes[1:] - slopes[:1], constants[1:] - constants[:1]
+        called = [f"log-odds of {classes[1]}"]
+    else:
+        called = [f"score of {name}" for name in classes]
+    lines = []
+    for name, weights, added in zip(called[:_MOST_FUNCTIONS], slopes, constants, strict=False):
+        terms = linear_terms(weights, added, names, max_weights, digits, feature_scale)
+        terms = terms if constant or len(terms) == 1 else terms[:-1]
+        lines.append(f"{name}: {joined(terms)}")
+    more = len(called) - len(lines)
+    return [*lines, *([f"({more} more)"] if more else [])]
 
 
 def leaf_functions(
