@@ -178,6 +178,44 @@ def test_warm_start_goes_on_where_it_was():
         model.set_params(n_estimators=20, learning_rate=0.3).fit(X, y)
 
 
+def test_warm_starts_refuse_other_weights_and_other_validation_rows():
+    X, y = DIABETES
+    given = {"n_estimators": 3, "warm_start": True, "random_state": 0}
+    model = DGTBoostingRegressor(**given).fit(X, y)
+    others = {"X_val": X[:99], "y_val": y[:99]}
+    for changed in ({"sample_weight": np.arange(1, len(X) + 1)}, others):
+        with pytest.raises(ValueError, match="some have changed"):
+            model.fit(X, y, **changed)
+    model.fit(X, y, sample_weight=np.ones(len(X)))
+    model = DGTBoostingRegressor(**given).fit(X, y, **others)
+    with pytest.raises(ValueError, match="some have changed"):
+        model.fit(X, y, X_val=X[99:], y_val=y[99:])
+
+
+def test_numbers_of_any_size():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + X[:, 1] + 0.1 * rng.normal(size=200)
+    plain = DGTBoostingRegressor(**QUICK).fit(X, y)
+    for size in (1e-170, 1e200):  # whose squares are 0, or infinite
+        model = DGTBoostingRegressor(**QUICK).fit(X, size * y)
+        assert np.allclose(model.predict(X) / size, plain.predict(X), atol=0.05)
+    for size in (1e-315, 1e-307, 1e200):
+        sized = X * [size, 1.0, 1.0]
+        model = DGTBoostingRegressor(**QUICK, tune=True).fit(sized, y)
+        assert model.score(sized, y) > 0.7 and model.feature_importances_[0] > 0.2
+
+
+@pytest.mark.parametrize("signs", [(1, 1, 1), (1, -1, 1), (-1, -1, -1)])
+def test_validation_rows_that_are_too_far_off_for_a_float(signs):
+    rng = np.random.default_rng(0)
+    X = 1e-160 * rng.normal(size=(200, 3))
+    y = X.sum(axis=1) * 1e160
+    X_val = np.vstack([X[:50], 1e200 * np.array([signs])])
+    model = DGTBoostingRegressor(**QUICK, linear=False)
+    assert model.fit(X, y, X_val=X_val, y_val=np.append(y[:50], 0.0)).score(X, y) > 0.7
+
+
 @pytest.mark.parametrize("leaf", ["linear", "mixed"])
 def test_warm_starts_of_linear_leaves(leaf):
     X, y = IRIS

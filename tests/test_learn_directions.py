@@ -40,6 +40,24 @@ def test_thresholds_send_rows_where_their_bins_do(seed, d, away):
     assert bins[:, d:].max() < DIRECTION_BINS
 
 
+@pytest.mark.parametrize("far", [1e200, -1e200, [1e200, -1e200]])
+def test_projections_that_are_too_large_for_a_float_have_the_bins_that_trees_send_them_to(far):
+    rng = np.random.default_rng(0)
+    X = 1e-160 * rng.normal(size=(50, 2))
+    scale = np.full(2, 1e-160)
+    columns = np.ascontiguousarray(np.vstack([X, np.full((1, 2), far)]).T)
+    standard = np.vstack([X / scale, np.sign([np.full(2, far)])])
+    bins = np.zeros((51, 2 + 4), np.uint8)
+    made = Projections(columns, standard, np.zeros(2), scale, np.arange(51), 50, np.arange(2), bins)
+    made.renew(rng.normal(size=(50, 1)), rng)
+    for number, direction in enumerate(made.directions):
+        with np.errstate(over="ignore", invalid="ignore"):
+            projected = fixed_order_dot(direction, columns[:, 50])
+        right = projected - made.edges[number] >= 0
+        assert not np.isfinite(projected)
+        assert np.array_equal(right, bins[50, 2 + number] > np.arange(DIRECTION_BINS - 1))
+
+
 def test_a_slope_is_found_and_only_in_the_columns_allowed():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 6))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from dgtrees.estimators.boosting_base import BoostingEstimator
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
 from dgtrees.learn.boosting_losses import LOSSES, CrossEntropy, Logistic, Loss
+from dgtrees.learn.scaling import moments
 from dgtrees.tables.encoder import Encoder
 from dgtrees.tables.examples import Examples
 
@@ -305,9 +306,7 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         if self._counts:
             self._center, self._spread = np.zeros(train.y.shape[1]), np.ones(train.y.shape[1])
             return
-        total = train.weight.sum()
-        self._center = train.weight @ train.y / total
-        spread = np.sqrt(train.weight @ (train.y - self._center) ** 2 / total)
+        self._center, spread = moments(train.y, train.weight)
         self._spread = np.where(spread > 0, spread, 1.0)
 
     def _learn_target(self, y: Any) -> None:

@@ -137,7 +137,7 @@ class BoostingEstimator(ModelEstimator):
         factors = self._row_factors(train.y, train.weight)
         if factors is not None:
             train = replace(train, weight=train.weight * factors)
-        grown_from = self._identity(train)
+        grown_from = self._identity(train, validation)
         if self.warm_start and hasattr(self, "_sum"):
             self._check_kept(grown_from)
         else:
@@ -270,11 +270,13 @@ class BoostingEstimator(ModelEstimator):
 
     # Going on
 
-    def _identity(self, train: Examples) -> tuple:
+    def _identity(self, train: Examples, validation: Examples | None) -> tuple:
         given: dict[str, Any] = dict(self.get_params(deep=False))
         free = {"n_estimators", "tune", "warm_start", "n_jobs", "verbose", "encoder"}
         kept = {name: repr(value) for name, value in given.items() if name not in free}
-        return hash(train.X.tobytes()), hash(np.asarray(train.y).tobytes()), kept
+        parts = [part for part in (train, validation) if part is not None]
+        rows = [hash(np.asarray(a).tobytes()) for p in parts for a in (p.X, p.y, p.weight)]
+        return rows, kept
 
     def _check_kept(self, grown_from: tuple) -> None:
         if grown_from != self._grown_from:

@@ -60,7 +60,11 @@ def _find_bins(values, count, ends, scale, number, codes):
     last, low = ends.shape[0] - 2.0, ends[1]
     for i in range(count):
         value = values[i]
-        at = np.uint64(min(max((value - low) * scale + 1.0, 0.0), last))
+        if not np.isfinite(value):  # too large for a float: where finished trees send it
+            codes[i, number] = np.uint8(last) if value > 0.0 else np.uint8(0)
+            continue
+        about = (value - low) * scale + 1.0
+        at = np.uint64(min(about, last)) if about > 0.0 else np.uint64(0)  # 0 for NaN, too
         while value < ends[at]:
             at -= np.uint64(1)
         while value >= ends[at + np.uint64(1)]:

@@ -70,7 +70,7 @@ class BoostedTree:
     def importance(self) -> np.ndarray:
         """What the splits gained, by column, (d,); an oblique one's is divided by weight."""
         size = np.abs(self.weights) * self.scale
-        return np.asarray((self.gains / size.sum(axis=1)) @ size)
+        return np.asarray(self.gains @ (size / size.sum(axis=1, keepdims=True)))
 
 
 @dataclass(frozen=True, eq=False)

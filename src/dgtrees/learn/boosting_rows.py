@@ -15,6 +15,9 @@ __all__ = ["BoostingRows", "prepare_rows"]
 _EXTREME = 5.0
 """Standardised values beyond are cut off where directions are learnt."""
 
+_LEAST_SCALE = 1e-300
+"""What is divided by less might be infinite: such columns are split, and part of no direction."""
+
 
 @dataclass(frozen=True, eq=False)
 class BoostingRows:
@@ -48,7 +51,7 @@ class BoostingRows:
 
     def unclipped(self, which: np.ndarray | slice) -> np.ndarray:
         """Some rows, standardised."""
-        return np.asarray((self.X[which] - self.center) / self.scale)
+        return _standardised(self.X[which], self.center, self.scale)
 
     @property
     def free(self) -> np.ndarray:
@@ -67,8 +70,13 @@ def prepare_rows(
     """Rows as boosters share them; bins and scales are learnt from the rows `train`."""
     X = np.ascontiguousarray(X, dtype=np.float64)
     center, scale = moments(X[train], weight[train])
-    scale = np.where(scale > 0, scale, 1.0)
-    standard = np.clip((X - center) / scale, -_EXTREME, _EXTREME)
+    scale = np.where(scale > _LEAST_SCALE, scale, 1.0)
+    standard = np.clip(_standardised(X, center, scale), -_EXTREME, _EXTREME)
     binned = bin_rows(X, train)
     columns = np.ascontiguousarray(X.T)
     return BoostingRows(X, columns, standard, center, scale, binned, y, weight, loss, signs)
+
+
+def _standardised(X: np.ndarray, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):  # validation rows may be farther off than a float can say
+        return np.asarray((X - center) / scale)

@@ -71,8 +71,7 @@ class FlatSum:
         leaf_constants: list[np.ndarray] = []
         for tree in trees:
             weights, bias = tree.weights * scale, tree.bias + tree.weights @ center
-            lengths = np.linalg.norm(weights, axis=1)
-            lengths[lengths == 0.0] = 1.0
+            lengths = _lengths(weights)
             self._places.append(_Place(tree, nodes, leaves, lengths))
             functions.append(weights / lengths[:, None])
             constants.append(bias / lengths)
@@ -154,6 +153,14 @@ class FlatSum:
         )
         end = self._starts[-1] + first
         return dense, self.parameters[end : end + count]
+
+
+def _lengths(weights: np.ndarray) -> np.ndarray:
+    """Of nodes, 1 where all weights are 0; squares of these might be too large for a float."""
+    most = np.abs(weights).max(axis=1, initial=0.0)
+    most[most == 0.0] = 1.0
+    lengths = most * np.linalg.norm(weights / most[:, None], axis=1)
+    return np.where(lengths > 0.0, lengths, 1.0)
 
 
 def _entries(dense: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
