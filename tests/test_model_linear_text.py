@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dgtrees import DGTClassifier, DGTRegressor
+from dgtrees import DGTClassifier, DGTRegressor, explain
 from dgtrees.cli.app import app
 from dgtrees.model.model import model_of
 from dgtrees.model.summary import summary_lines
@@ -63,3 +63,12 @@ def test_a_model_of_one_leaf_says_that_it_is_linear(estimator, tmp_path):
 def test_a_leaf_alone_that_is_constant_says_so():
     tree = ObliqueTree.complete(np.empty((0, 2)), [], [[3.0]])
     assert "no questions: one constant answer for every row" in summary_lines(model_of(tree))[1]
+
+
+def test_an_explanation_points_to_what_a_linear_leaf_adds():
+    slopes = np.array([[[2.0, 0.0]], [[0.0, -3.0]]])
+    linear = ObliqueTree.complete(*SPLIT, [[1.0], [5.0]], slopes)
+    constant = ObliqueTree.complete(*SPLIT, [[1.0], [5.0]])
+    row, known = [3.0, 1.0], np.zeros((1, 2))
+    assert "contributions()" in str(explain(linear, row, background=known)).splitlines()[2]
+    assert "about" not in explain(constant, row, background=known).to_dict()

@@ -48,6 +48,9 @@ class Step:
     reasons: tuple[Reason, ...]
 
 
+_LINEAR = "its leaf is a linear function: contributions() says what every column adds"
+
+
 @dataclass(frozen=True)
 class Explanation:
     """One prediction and the path that led to it. `str()` of it is made to be read."""
@@ -58,7 +61,7 @@ class Explanation:
     probabilities: dict[str, float] | None
     steps: tuple[Step, ...]
     about: str | None = None
-    """What the leaf stands for, in words; only clusters have any."""
+    """What there is to say of the leaf, in words: of clusters and of linear leaves."""
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
@@ -172,7 +175,7 @@ def explain(
         )
     prediction, probabilities = _answer(seen, seen.encoded_outputs(row)[0])
     words = seen.leaf_words()
-    about = None if words is None else words[leaf]
+    about = words[leaf] if words is not None else _LINEAR if tree.linear else None
     return Explanation(leaf, tree.n_leaves, prediction, probabilities, tuple(steps), about)
 
 
