@@ -322,6 +322,10 @@ def test_validation_rows_stop_one_sum():
         ),
         ({"quantile": 1.0}, "quantile must be between 0 and 1, got 1.0"),
         ({"monotonic": [1]}, "monotonic must be 10 numbers, -1, 0 or 1"),
+        ({"monotonic": 1}, "monotonic must be 10 numbers, -1, 0 or 1, or a dict of columns, got 1"),
+        ({"leaf": ["linear"]}, "leaf must be 'auto', 'constant', 'linear' or 'mixed', got"),
+        ({"tune": np.ones(2)}, "tune must be 'auto', True or False, got array"),
+        ({"n_estimators": np.ones(2)}, "n_estimators must be 'auto' or a whole number"),
         ({"monotonic": {"z": 1}}, "monotonic must name columns of X, got 'z'"),
     ],
 )

@@ -43,11 +43,23 @@ def test_weights_repeat_rows_and_units_are_what_standardize_is_for():
     one = DGTClusterer(3, random_state=0).fit(X, sample_weight=weight)
     two = DGTClusterer(3, random_state=0).fit(np.repeat(X, weight.astype(int), axis=0))
     assert np.array_equal(one.predict(X), two.predict(X))
+    np.testing.assert_allclose(one.feature_importances_, two.feature_importances_)
     scaled = X * [1.0, 1000.0, 1.0, 0.001]
     plain = DGTClusterer(3, standardize=True, random_state=0)
     assert np.array_equal(plain.fit_predict(X), plain.fit_predict(scaled))
     away = plain.fit(scaled).transform(scaled)
     assert np.isclose(plain.inertia_, np.square(away[np.arange(90), plain.labels_]).sum())
+
+
+def test_units_whose_squares_are_infinite_or_0_are_what_standardize_is_for_too():
+    X = blobs(90, 3, spread=1.0)
+    whole = DGTClusterer(3, standardize=True, random_state=0).fit(X)
+    for size in (1e200, 1e-200):
+        sized = DGTClusterer(3, standardize=True, random_state=0).fit(size * X)
+        assert sized.inertia_ == pytest.approx(whole.inertia_, rel=0.01)
+        assert sized.feature_importances_.sum() == pytest.approx(1.0)
+    with pytest.raises(ValueError, match=r"at most 1e\+50, got .*e\+200: set standardize=True"):
+        DGTClusterer(3).fit(1e200 * X)
 
 
 @pytest.mark.parametrize("clusters", [1, 2, 12])

@@ -49,6 +49,23 @@ def test_held_out_rows_stop_a_sum_and_say_how_long_it_is():
     assert booster.best_loss == min(booster.losses)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupted_sum_ends_its_rounds_and_can_go_on(threads):
+    settings = BoostingSettings(patience=None)
+    whole, other = (start_sum(rows(), folds(), settings, {}, False, 0) for _ in range(2))
+
+    def interrupt(done, most, told):
+        if done >= 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        whole.run(500, threads, interrupt)
+    assert max(len(booster.trees) for booster in whole.boosters) < 100
+    whole.run(100), other.run(100)
+    for one, same in zip(whole.boosters, other.boosters, strict=True):
+        assert np.array_equal(one.scores, same.scores) and one.losses == same.losses
+
+
 def test_training_loss_falls():
     classes = np.eye(3)[(X[:, 0] > 0).astype(int) + (X[:, 3] > 0)]
     for loss, y in ((Squared(), Y), (Quantile(0.3), Y), (CrossEntropy(), classes)):

@@ -41,3 +41,10 @@ def test_rows_of_single_precision_are_scaled_without_a_warning():
     center, scale = moments(values, np.ones(4))
     assert center.dtype == scale.dtype == np.float64
     np.testing.assert_array_equal(center, values.mean(axis=0))
+
+
+def test_columns_that_vary_by_next_to_nothing_are_constant():
+    values = np.array([[1e-310, 1e-290], [3e-310, 3e-290]])
+    center, scale = moments(values, np.ones(2))
+    assert scale[0] == 0 and np.allclose(scale[1] / 1e-290, 1.0)
+    assert center[0] == 1e-310 and np.isfinite(values / np.where(scale > 0, scale, 1.0)).all()

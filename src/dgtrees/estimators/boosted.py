@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from dgtrees.estimators.boosting_base import BoostingEstimator
 from dgtrees.estimators.target_types import ClassTarget, ValueTarget
 from dgtrees.learn.boosting_losses import LOSSES, CrossEntropy, Logistic, Loss
-from dgtrees.learn.scaling import moments
+from dgtrees.learn.scaling import LEAST_SCALE, squarable_units
 from dgtrees.tables.encoder import Encoder
 from dgtrees.tables.examples import Examples
 
@@ -306,8 +306,12 @@ class DGTBoostingRegressor(ValueTarget, BoostingEstimator):
         if self._counts:
             self._center, self._spread = np.zeros(train.y.shape[1]), np.ones(train.y.shape[1])
             return
-        self._center, spread = moments(train.y, train.weight)
-        self._spread = np.where(spread > 0, spread, 1.0)
+        total, unit = train.weight.sum(), squarable_units(train.y)
+        y = train.y / unit
+        center = train.weight @ y / total
+        spread = np.sqrt(train.weight @ (y - center) ** 2 / total) * unit
+        self._center = center * unit
+        self._spread = np.where(spread > LEAST_SCALE, spread, 1.0)
 
     def _learn_target(self, y: Any) -> None:
         super()._learn_target(y)

@@ -31,7 +31,7 @@ def check_boosting(given: Mapping[str, Any]) -> None:
     for name in ("n_estimators", "min_samples_leaf"):
         value = given[name]
         problems.require(
-            value == "auto" or (_whole(value) and value >= 1),
+            _auto(value) or (_whole(value) and value >= 1),
             f"{name} must be 'auto' or a whole number of at least 1, got {value!r}",
         )
     for name, low, high in _SHARES:
@@ -42,17 +42,17 @@ def check_boosting(given: Mapping[str, Any]) -> None:
         )
     leaf = given["leaf"]
     problems.require(
-        leaf == "auto" or leaf in LEAVES,
+        isinstance(leaf, str) and leaf in ("auto", *LEAVES),
         f"leaf must be 'auto', {', '.join(map(repr, LEAVES[:-1]))} or {LEAVES[-1]!r}, got {leaf!r}",
     )
     problems.require(
-        leaf in ("auto", "constant") or given["oblique"] is not False,
+        not isinstance(leaf, str) or leaf in ("auto", "constant") or given["oblique"] is not False,
         f"leaf must be 'auto' or 'constant' with oblique=False, got {leaf!r}: leave one out",
     )
     for name in ("oblique", "linear", "tune"):
         value = given[name]
         problems.require(
-            isinstance(value, bool) or value == "auto",
+            isinstance(value, bool) or _auto(value),
             f"{name} must be 'auto', True or False, got {value!r}",
         )
     for name, least in (("patience", 1), ("n_folds", 2)):
@@ -85,6 +85,10 @@ def check_tuning(given: Mapping[str, Any], validation_rows: bool) -> None:
             "tune must be 'auto' or False without held-out rows, got True: set n_folds and "
             "patience, validation_fraction or X_val"
         )
+
+
+def _auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
 
 
 def _real(value: Any) -> bool:

@@ -43,7 +43,7 @@ def _given_signs(
             )
         signs = [given.get(name, 0) for name in names]
     else:
-        signs = list(given)
+        signs = list(given) if np.iterable(given) else []
     if len(signs) != len(names) or any(sign not in (-1, 0, 1) for sign in signs):
         raise ValueError(
             f"monotonic must be {len(names)} numbers, -1, 0 or 1, or a dict of columns, got "

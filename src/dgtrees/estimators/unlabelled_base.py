@@ -22,6 +22,7 @@ from dgtrees.estimators.parameters import unchanged_on_error
 from dgtrees.estimators.sklearn_bases import TransformerMixin
 from dgtrees.learn.cuts import CutSettings
 from dgtrees.learn.quiet import quiet
+from dgtrees.learn.scaling import LEAST_SCALE, moments, squarable_units
 from dgtrees.learn.threads import one_thread
 from dgtrees.learn.unlabelled import fit_unlabelled
 from dgtrees.model.cluster_rules import ClusterRule, describe_clusters
@@ -31,6 +32,9 @@ from dgtrees.tables.examples import merge_repeated
 from dgtrees.tree.oblique import ObliqueTree
 
 __all__ = ["UnlabelledEstimator", "UnlabelledParameters"]
+
+_LARGEST = 1e50
+"""Of numbers whose squares, and products of these, are finite."""
 
 
 @dataclass(eq=False, repr=False)
@@ -111,10 +115,13 @@ class UnlabelledEstimator(TransformerMixin, UnlabelledParameters, TreeEstimator)
     def _fit_unlabelled(self, X: Any, sample_weight: Any) -> None:
         encoded, weight = self._learn_rows(X, sample_weight)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        middle = np.average(encoded, axis=0, weights=weight)
-        spread = np.sqrt(np.average(np.square(encoded - middle), axis=0, weights=weight))
-        spread = np.where(spread > 0, spread, 1.0)
+        spread = _spread(encoded, weight)
         scale = spread if self.standardize else np.ones(len(spread))
+        if not self.standardize and (largest := np.abs(encoded).max()) > _LARGEST:
+            raise ValueError(
+                f"X must hold numbers of at most {_LARGEST:g}, got {largest:g}: "
+                "set standardize=True"
+            )
         none = np.zeros((len(encoded), 1))
         rows, _, mass, _ = merge_repeated(encoded / scale, none, weight)
         leaves = self._leaves_for(len(rows), len(weight))
@@ -225,6 +232,15 @@ class UnlabelledEstimator(TransformerMixin, UnlabelledParameters, TreeEstimator)
         return self.model_.facts.scores["n_iter"]
 
 
+def _spread(X: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Deviation of every column, 1 where there is none."""
+    unit = squarable_units(X)
+    rows = X / unit
+    away = np.square(rows - np.average(rows, axis=0, weights=weight))
+    spread = np.sqrt(np.average(away, axis=0, weights=weight)) * unit
+    return np.where(spread > LEAST_SCALE, spread, 1.0)
+
+
 def _importance(
     tree: ObliqueTree, X: np.ndarray, weight: np.ndarray, scale: np.ndarray, leaves: np.ndarray
 ) -> np.ndarray:
@@ -237,7 +253,7 @@ def _importance(
     total = np.concatenate(tree.totals(sums))
     mean = total / np.maximum(mass, 1e-300)[:, None]
     found = np.zeros(X.shape[1])
-    spread = X.std(axis=0)
+    spread = moments(rows, weight)[1]
     for node in range(tree.n_nodes):
         low, high = (
             int(side[node]) if side[node] >= 0 else tree.n_nodes + ~int(side[node])
@@ -245,7 +261,7 @@ def _importance(
         )
         gain = mass[low] * mass[high] / max(mass[node], 1e-300)
         gain *= float(np.square(mean[low] - mean[high]).sum())
-        share = np.abs(tree.weights[node]) * spread
+        share = np.abs(tree.weights[node] * scale) * spread
         if share.sum() > 0:
             found += gain * share / share.sum()
     return found / found.sum() if found.sum() > 0 else found

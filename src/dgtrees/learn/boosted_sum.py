@@ -7,8 +7,9 @@ others, and the mean of these sums, which is one sum of trees again, is the mode
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event
 
 import numpy as np
 
@@ -78,15 +79,25 @@ class BoostedSum:
         n_threads: int = 1,
         report: Callable[[int, int, dict[str, float]], object] | None = None,
     ) -> BoostedSum:
-        """Let every booster go on, up to so many rounds; `report` hears of every round."""
+        """Let every booster go on, up to so many rounds; `report` hears of every round.
+
+        Where one raises, or the user interrupts, all stop after the round that they are in.
+        """
+        stopped = Event()
 
         def after_round() -> None:
+            if stopped.is_set():
+                raise CancelledError
             if report is not None:
                 done = sum(len(booster.trees) for booster in self.boosters)
                 report(done, rounds * len(self.boosters), {"held-out loss": self.held_loss() or 0})
 
         with ThreadPoolExecutor(max(1, n_threads)) as pool:
-            list(pool.map(lambda booster: booster.run(rounds, after_round), self.boosters))
+            try:
+                list(pool.map(lambda booster: booster.run(rounds, after_round), self.boosters))
+            except BaseException:
+                stopped.set()  # else the pool waits for them to come to their ends
+                raise
         return self
 
     @property

@@ -15,9 +15,6 @@ __all__ = ["BoostingRows", "prepare_rows"]
 _EXTREME = 5.0
 """Standardised values beyond are cut off where directions are learnt."""
 
-_LEAST_SCALE = 1e-300
-"""What is divided by less might be infinite: such columns are split, and part of no direction."""
-
 
 @dataclass(frozen=True, eq=False)
 class BoostingRows:
@@ -70,7 +67,7 @@ def prepare_rows(
     """Rows as boosters share them; bins and scales are learnt from the rows `train`."""
     X = np.ascontiguousarray(X, dtype=np.float64)
     center, scale = moments(X[train], weight[train])
-    scale = np.where(scale > _LEAST_SCALE, scale, 1.0)
+    scale = np.where(scale > 0, scale, 1.0)
     standard = np.clip(_standardised(X, center, scale), -_EXTREME, _EXTREME)
     binned = bin_rows(X, train)
     columns = np.ascontiguousarray(X.T)

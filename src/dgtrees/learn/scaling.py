@@ -8,7 +8,19 @@ import numpy as np
 
 from dgtrees.learn.processes import ALONE, Processes
 
-__all__ = ["moments", "streamed_moments", "streamed_range"]
+__all__ = ["LEAST_SCALE", "moments", "squarable_units", "streamed_moments", "streamed_range"]
+
+LEAST_SCALE = 1e-300
+"""Numbers that vary by less do not vary: what is divided by that might be infinite."""
+
+
+def squarable_units(values: np.ndarray) -> np.ndarray:
+    """A unit for every column in which numbers can be squared: powers of 2, which round nothing.
+
+    >>> squarable_units(np.array([[3.0, -1e200], [0.5, 1.0]])) < [4.0, 1e200]
+    array([ True,  True])
+    """
+    return np.asarray(np.ldexp(1.0, np.frexp(np.abs(values).max(axis=0))[1] - 1))
 
 
 def moments(
@@ -56,7 +68,7 @@ def streamed_moments(
             absolutes = absolutes + np.einsum("n,nd->d", share, np.abs(deviation))
     spread = np.sqrt(processes.sum(squares))
     # A constant column's deviation is rounding error, not a scale.
-    constant = spread <= 1e-12 * biggest / unit
+    constant = (spread <= 1e-12 * biggest / unit) | (spread * unit <= LEAST_SCALE)
     if scaling == "absolute":
         # A normal variable's mean absolute deviation is sqrt(2 / pi) of its standard deviation.
         spread = np.minimum(processes.sum(absolutes) * np.sqrt(np.pi / 2.0), spread)
