@@ -217,6 +217,13 @@ def test_validation_rows_that_are_too_far_off_for_a_float(signs):
 
 
 @pytest.mark.parametrize("leaf", ["linear", "mixed"])
+def test_linear_leaves_without_a_penalty(leaf):
+    X, y = DIABETES
+    X = np.column_stack([X, X[:, 0], np.ones(len(X))])
+    assert DGTBoostingRegressor(**QUICK, l2=0, leaf=leaf).fit(X, y).score(X, y) > 0.4
+
+
+@pytest.mark.parametrize("leaf", ["linear", "mixed"])
 def test_warm_starts_of_linear_leaves(leaf):
     X, y = IRIS
     given = {"leaf": leaf, "n_folds": None, "random_state": 0, "max_features": 0.5}

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 import dgtrees
-from dgtrees import DGTClassifier, DGTForestClassifier, export_text
+from dgtrees import DGTBoostingClassifier, DGTClassifier, DGTForestClassifier, export_text
 from dgtrees.errors import ModelFileError
 from dgtrees.model import file as model_file
 from exported import COMPILER, CModel, OnnxModel
@@ -109,3 +109,17 @@ def test_files_with_other_factors_are_refused(factors, tmp_path):
     model_file.write(path, header | {"class_factors": factors}, arrays)
     with pytest.raises(ModelFileError, match="class_factors"):
         dgtrees.load(path)
+
+
+@pytest.mark.parametrize("model", [DGTClassifier(1, max_epochs=1), DGTBoostingClassifier(2)])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"no": 0.0, "yes": 0.0}, "class_weight must be above 0 for a class at least, got 0"),
+        ({"no": -1.0, "yes": 1.0}, "class_weight must be finite and at least 0, got -1.0"),
+    ],
+)
+def test_weights_that_leave_nothing_to_learn_from_are_refused(model, given, said):
+    X, y = rows(100)
+    with pytest.raises(ValueError, match=said):
+        model.set_params(class_weight=given).fit(X, y)

@@ -31,6 +31,17 @@ def test_a_cut_is_where_a_slow_search_finds_it(seed, convex):
     assert np.allclose(found, expected, atol=1e-8)
 
 
+@pytest.mark.parametrize(("penalty", "size"), [(0.0, 1.0), (1e-3, 1e17)])
+def test_columns_that_others_make_up_are_no_trouble(penalty, size):
+    X = RNG.normal(size=(200, 2))
+    y = X[:, :1] + np.abs(X[:, 1:])
+    alone = grown(X, y, depth=0, penalty=penalty, weight=np.full(200, size)).predict(X)
+    X = np.column_stack([X, X[:, 0], np.ones(200)])
+    growth = LinearGrowth(0, 10, penalty, np.arange(4))
+    given = np.full(200, size), growth, np.zeros(4), np.ones(4), np.random.default_rng(0)
+    assert np.allclose(grow_linear(X, y, *given).predict(X), alone, atol=1e-3)
+
+
 def test_too_few_rows_on_a_side_are_no_cut():
     rows = np.column_stack([RNG.normal(size=(20, 2)), np.ones(20)])
     side = np.arange(20) < 3

@@ -88,6 +88,10 @@ class ClassTarget(ClassifierMixin, TableEstimator):
                     f"class_weight must be finite and at least 0, got {factor} for the class "
                     f"{label!r}: give 0 to a class that is not to count"
                 )
+        if not factors.any():
+            raise ValueError(
+                "class_weight must be above 0 for a class at least, got 0 for all: leave it out"
+            )
         return factors
 
     def _row_factors(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:

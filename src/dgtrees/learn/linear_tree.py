@@ -38,6 +38,9 @@ _CUT_PENALTY = 1.0
 _FREE = 1e-3
 """Penalty of a leaf's constant."""
 
+_LEAST_PENALTY = 1e-9
+"""Of slopes, as a share of the rows' weight: columns may be constant, or sums of others."""
+
 
 @dataclass(frozen=True)
 class LinearGrowth:
@@ -149,7 +152,7 @@ def _divide(
 
 def _ridge(A: np.ndarray, target: np.ndarray, weight: np.ndarray, penalty: float) -> np.ndarray:
     """Coefficients (columns, outputs), the last of which is the constant."""
-    weighed = A.T * weight
+    weighed, penalty = A.T * weight, max(penalty, _LEAST_PENALTY * float(weight.sum()))
     scatter, moment = weighed @ A, weighed @ target
     scatter.flat[:: len(scatter) + 1] += np.append(np.full(len(scatter) - 1, penalty), _FREE)
     return np.linalg.solve(scatter, moment)
