@@ -165,7 +165,7 @@ def mnist_rows(seeds: int, done: set) -> Iterator[Row]:
         y = np.full(len(truth), -1)
         y[some] = truth[some]
         began = time.process_time()
-        ours = DGTSelfTrainingClassifier(max_depth=8, max_epochs=20, random_state=seed).fit(X, y)
+        ours = DGTSelfTrainingClassifier(max_depth=8, random_state=seed).fit(X, y)
         spent = time.process_time() - began
         hidden = y < 0
         soft = (ours.transduction_.argmax(axis=1) != truth)[hidden].mean()
