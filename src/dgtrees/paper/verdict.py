@@ -41,7 +41,7 @@ def _say_reached(all_found: Sequence[Findings]) -> str:
         if how == "not reached"
     ]
     return (
-        f"**The paper's recipe** reaches the paper's figure (within two of its deviations) on "
+        f"**The paper's recipe** reaches the paper's figure (within twice its standard deviation) on "
         f"{len(rows) - len(missed)} of {len(rows)} data sets, and is better than its mean on "
         f"{better}{'' if not missed else '. Not reached: ' + ', '.join(missed)}."
     )
