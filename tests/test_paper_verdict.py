@@ -18,7 +18,7 @@ def every(tmp_path):
 def test_it_says_what_was_reached_and_what_is_missing(every):
     page = "\n".join(write_verdict(every, {"Table 1": 1200, "Table 2": 0}))
     assert page.startswith("## The verdict\n")
-    assert "(within two of its deviations) on 1 of " in page
+    assert "(within twice its standard deviation) on 1 of " in page
     assert "**The default recipe** is ahead of the best single hard tree published" in page
     assert "of data that is at hand: Table 1 1,200.\n" in page
 
