@@ -115,7 +115,10 @@ def test_files_with_other_factors_are_refused(factors, tmp_path):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"no": 0.0, "yes": 0.0}, "class_weight must be above 0 for a class at least, got 0"),
+        (
+            {"no": 0.0, "yes": 0.0},
+            "class_weight must be above 0 for a class that has training rows, got 0",
+        ),
         ({"no": -1.0, "yes": 1.0}, "class_weight must be finite and at least 0, got -1.0"),
     ],
 )

@@ -90,7 +90,8 @@ class ClassTarget(ClassifierMixin, TableEstimator):
                 )
         if not factors.any():
             raise ValueError(
-                "class_weight must be above 0 for a class at least, got 0 for all: leave it out"
+                "class_weight must be above 0 for a class that has training rows, got 0 for all: "
+                "leave it out"
             )
         return factors
 

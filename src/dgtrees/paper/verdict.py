@@ -41,8 +41,8 @@ def _say_reached(all_found: Sequence[Findings]) -> str:
         if how == "not reached"
     ]
     return (
-        f"**The paper's recipe** reaches the paper's figure (within twice its standard deviation) on "
-        f"{len(rows) - len(missed)} of {len(rows)} data sets, and is better than its mean on "
+        f"**The paper's recipe** reaches the paper's figure (within twice its standard deviation) "
+        f"on {len(rows) - len(missed)} of {len(rows)} data sets, and is better than its mean on "
         f"{better}{'' if not missed else '. Not reached: ' + ', '.join(missed)}."
     )
 
