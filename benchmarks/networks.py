@@ -3,12 +3,14 @@
     DGTREES_DATA=... python -m benchmarks.networks mnist --seeds 0 1 2 --test --keep folder/
     python -m benchmarks.networks mnist --draw folder/ --picture docs/comparison/mnist-nodes.png
     python -m benchmarks.networks digits --heads tree linear --seeds 0 1 2 3 4 --test
+    python -m benchmarks.networks digits --heads sloped-tree linear --epochs 80 --seeds 0 1 2 --test
 
-While a tree is trained, a linear layer beside it teaches the stem as well; it is left out of the
-finished network. Lines go to benchmarks/results/networks.csv. MNIST's validation rows are 12,000 of
-its training part, those of digits (scikit-learn's, of which the seed chooses 30 % to test) a fifth
-of the training rows, which train too with --test. With --keep the parts of a network are kept: the
-stem's parameters as `stem-SEED.pt`, the tree as `tree-SEED.dgt`.
+A "sloped-tree" has height 2 and linear leaves. While a tree is trained, a linear layer beside it
+teaches the stem as well; it is left out of the finished network. Lines go to
+benchmarks/results/networks.csv. MNIST's validation rows are 12,000 of its training part, those of
+digits (scikit-learn's, of which the seed chooses 30 % to test) a fifth of the training rows, which
+train too with --test. With --keep the parts of a network are kept: the stem's parameters as
+`stem-SEED.pt`, the tree as `tree-SEED.dgt`.
 """
 
 from __future__ import annotations
@@ -61,6 +63,13 @@ SETTINGS = {
         8, channels=16, parts=16, height=6, epochs=40, batch=64, shift=1, help=3.0, noise=1.0
     ),
 }
+
+
+def make_tree(head: str, setting: Setting) -> TrainableTree:
+    """The tree of a head."""
+    if head == "sloped-tree":
+        return TrainableTree(setting.parts, 10, 2, leaf="linear")
+    return TrainableTree(setting.parts, 10, setting.height)
 
 
 def make_stem(setting: Setting) -> nn.Sequential:
@@ -182,8 +191,8 @@ def run(
     batches = Shifted(X, y, setting, seed)
     epochs = epochs or setting.epochs
     started = time.process_time()
-    if head == "tree":
-        tree = TrainableTree(setting.parts, 10, setting.height)
+    if head != "linear":
+        tree = make_tree(head, setting)
         fit_network(
             Helped(stem, tree, setting.noise),
             batches,
@@ -206,7 +215,8 @@ def run(
         with torch.no_grad():
             parts = torch.cat([stem(some) for some in images.split(1000)])
             # The tree alone, as it is served.
-            guess = model.predict(parts.numpy()) if head == "tree" else top(parts).argmax(1).numpy()
+            chosen = top(parts).argmax(1) if head == "linear" else model.predict(parts.numpy())
+            guess = np.asarray(chosen)
         right = float(np.mean(guess == labels.numpy()))
         values = data, head, seed, epochs, name, round(right, 5), round(spent, 1)
         found.append(dict(zip(FIELDS, values, strict=True)))
@@ -247,7 +257,9 @@ def record(found: dict) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", choices=SETTINGS)
-    parser.add_argument("--heads", nargs="+", default=["tree"], choices=["tree", "linear"])
+    parser.add_argument(
+        "--heads", nargs="+", default=["tree"], choices=["tree", "sloped-tree", "linear"]
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--test", action="store_true", help="judge by test rows: once, at the end")
@@ -264,7 +276,7 @@ def main() -> None:
         for head in told.heads:
             found = run(told.data, head, seed, told.test, told.epochs, told.keep)
             print(*found, sep="\n", flush=True)
-            if not told.epochs:  # of a look before the real run nothing is kept
+            if told.test or not told.epochs:  # of a look before the real run nothing is kept
                 for line in found:
                     record(line)
             accuracies[head].append(100 * found[-1]["accuracy"])
