@@ -44,7 +44,7 @@ FIELDS = ("set", "method", "repeat", "accuracy", "auc", "cpu_seconds")
 
 REPEATS = {
     "tree": 10,
-    "bagged": 3,
+    "bagged": 10,
     "mi-SVM": 3,
     "logistic of bag means": 10,
     "logistic of mean, min, max": 3,
