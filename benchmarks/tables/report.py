@@ -70,7 +70,8 @@ _ABOUT = {
         "Tables of Python packages for teaching statistics and machine learning: surveys, prices, "
         "medicine, with text, gaps and identifiers. No default of this library was chosen on them, "
         "and none is to be: they are run when a release is made. `benchmarks/tables/teaching.csv` "
-        "lists them; target and left-out columns were settled before any fit.",
+        "lists all of them, those that have been run are below; target and left-out columns were "
+        "settled before any fit.",
     ),
 }
 
